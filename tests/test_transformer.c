@@ -11,6 +11,9 @@
 #include "models.h"
 #include "settings/option.h"
 
+/* Latents instead of key-value heads: a head of q and k has 3 + 2 elements, one of v 7. */
+#define LATENTS "mla: {q-rank: 10, kv-rank: 8, nope-dim: 3, rope-dim: 2, v-dim: 7}\n"
+
 /* Copies of key-value heads: tp=6 on 2 of them. fsdp=3 does not divide 20 x 24 / 2. */
 static void gradients_are_one_chips(void)
 {
@@ -36,17 +39,24 @@ static void gradients_are_one_chips(void)
     transformer_same_as_one_chip(
         transformer_with("batch: 4\nkernel: plain\nfused: true\nkeep: [k, attention]\n"), "fsdp=2,tp=2",
         REMAT_FULL);
+    transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nwindow: 3\n"), "fsdp=2,tp=6",
+                                 REMAT_PRODUCTS);
+    for (enum remat remat = REMAT_NONE; remat < REMATS; remat++)
+        transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nfused: true\n" LATENTS),
+                                     "dp=2,fsdp=2,tp=3", remat);
 }
 
 /* A kernel's numbers are those of plain attention, forward and back, whoever has which heads, also where it runs again. */
 static void kernels_are_plain_attention(void)
 {
-    static const char *const more[] = {"attention: causal\n", "attention: full\n"};
+    static const char *const more[] = {"attention: causal\n", "attention: full\n",
+                                       "window: 2\nfull-attention-every: 2\n", LATENTS,
+                                       LATENTS "window: 3\n"};
     static const char *const meshes[] = {"dp=1", "fsdp=2,tp=2", "tp=6"};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++) {
             struct array plain[MODEL_INPUTS] = {0}, kernel[MODEL_INPUTS] = {0};
-            char text[128];
+            char text[256];
             struct transformer_case s;
             snprintf(text, sizeof text, "batch: 4\nkernel: plain\n%s", more[i]);
             transformer_load(&s, transformer_with(text), "dp=1", REMAT_NONE, 1);

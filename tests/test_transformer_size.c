@@ -79,8 +79,9 @@ static double memory(const struct model_size *size, enum remat remat)
 /* workloads/mixtral-8x7b.yaml by hand: of a layer attention has 4096 x (2 x 4096 + 2 x 1024) = 41,943,040 parameters, the router
  * 32,768, an expert 3 x 4096 x 14,336 = 176,160,768, the norms 8,192. On a chip of fsdp=8, ep=8 lie 32 x (41,943,040 / 8 + 4,096 +
  * 176,160,768 / 8 + 1,024) + 2 x 32,000 x 4096 / 8 + 512 = 905,347,584 elements. Gathered are attention, router and the one
- * expert. With full remat 32 inputs of 4096 x 4096 are kept; one layer works with 4 arrays of 81,920 rows x 14,336, 6 of 4096 x
- * 4096 and 4096 x (2 x 81,920 rows + 2 x 8,192 entries). A token takes forward 32 x (2 x
+ * expert. With full remat 32 inputs of 4096 x 4096 are kept; an expert takes ceil(4096 x 2 / 8 x 1.25) = 1,280 rows of
+ * each of 8 senders, so that one layer works with 4 arrays of 10,240 rows x 14,336, 6 of 4096 x 4096 and 4096 x (2 x 10,240 rows + 2 x
+ * 8,192 entries). A token takes forward 32 x (2 x
  * (41,943,040 + 32,768 + 2 x 176,160,768) + 33,554,432) operations. */
 static void memory_of_experts_is_that_by_hand(void)
 {
@@ -102,7 +103,7 @@ static void memory_of_experts_is_that_by_hand(void)
     CU_ASSERT_EQUAL(bytes[MEMORY_GRADIENTS], 2 * (905347584. - 16384000 - 512));
     CU_ASSERT_EQUAL(bytes[MEMORY_ACTIVATIONS],
                     32 * 2. * 4096 * 4096 +
-                        2. * (4 * 81920. * 14336 + 6 * 4096. * 4096 + 4096. * (2 * 81920 + 2 * 8192)));
+                        2. * (4 * 10240. * 14336 + 6 * 4096. * 4096 + 4096. * (2 * 10240 + 2 * 8192)));
     CU_ASSERT_EQUAL(bytes[MEMORY_LOGITS], 0);
     CU_ASSERT_EQUAL(model.size.flops,
                     3. * 32 * (2 * (41943040. + 32768 + 2 * 176160768.) + 33554432) * 4096 * 64);

@@ -268,6 +268,8 @@ int32_t build_custom_call(struct builder *b, const char *target, const int32_t o
     if (cost->sequence > 0)
         used += snprintf(text + used, sizeof text - (size_t)used,
                          ",\"sequence\":%" PRId64 ",\"head_dim\":%" PRId64, cost->sequence, cost->head_dim);
+    if (cost->window > 0)
+        used += snprintf(text + used, sizeof text - (size_t)used, ",\"window\":%" PRId64, cost->window);
     snprintf(text + used, sizeof text - (size_t)used, "}");
     module_attribute_text(b->module, ATTR_BACKEND_CONFIG, NULL, text);
     return builder_label(b, made);

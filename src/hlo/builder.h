@@ -106,6 +106,7 @@ int32_t build_vary(struct builder *b, int32_t a, const struct axis_list *over);
 struct kernel_cost {
     double flops, hbm_bytes, backward_flops, backward_bytes;
     int64_t sequence, head_dim; /* of attention; else 0 */
+    int64_t window;             /* tokens that one of a sequence meets, itself among them; 0: all */
 };
 int32_t build_custom_call(struct builder *b, const char *target, const int32_t operand[], int operands,
                           const int32_t like[], int results, const struct kernel_cost *cost);

@@ -7,7 +7,10 @@
  *     experts: 8
  *     top-k: 2
  *     tokens: 6                 of a device
- *     capacity-factor: 1.25     an expert takes ceil(tokens top-k n / E x factor) rows of each sender, n devices on the axis
+ *     capacity-factor: 1.25     an expert takes ceil(tokens top-k n / E x factor) rows of each sender, n devices on the axis;
+ *                               none: it takes all that comes
+ *     capacity-by: receiver     or sender: ceil(tokens top-k / E x factor) rows of each sender
+ *     products: ragged          of the rows that come; or dropped: of as many as the capacity has room for, which all are sent
  *     layers: [2, 8, 2]         sizes of an expert: its input's first
  *     activation: gelu          between its products
  *     expert-axis: ep           all other axes have tokens of their own, and the same experts
@@ -21,7 +24,8 @@
  *
  * What a device runs (facts of the course): entry (token t, slot s) is number t top-k + s. Entries are sent in the order of
  * dispatch.h. Three small all-to-alls tell how many rows come from where, where to put what is sent, and where results go
- * back to; then rows, gates and local experts are sent, into capacity x E rows. These are sorted by expert, multiplied, sent
+ * back to; then rows, gates and local experts are sent, into capacity x E rows; where only times are asked for, into as many as come
+ * to the device that gets most, since no more pass through its HBM. These are sorted by expert, multiplied, sent
  * back, and summed into tokens; what was dropped stays 0.
  *
  * Three other ways to the same sums. gather: every device gets all tokens of its group, multiplies those for its experts, and the
@@ -148,7 +152,8 @@ static int build(const struct front_source *source, struct model *model, struct 
     return code;
 }
 
-static const char *const keys[] = {
-    "experts", "top-k",    "tokens", "capacity-factor", "layers",       "activation", "expert-axis", "router",
-    "routing", "backward", "data",   "exchange",        "chunk-tokens", NULL};
+static const char *const keys[] = {"experts",     "top-k",    "tokens",       "capacity-factor",
+                                   "capacity-by", "products", "layers",       "activation",
+                                   "expert-axis", "router",   "routing",      "backward",
+                                   "data",        "exchange", "chunk-tokens", NULL};
 const struct front front_experts = {"experts", keys, "", build};

@@ -19,6 +19,10 @@
 
 enum { EXPERTS_LAYERS = 16, EXPERTS_MOST = 1 << 16, EXPERTS_TOP = 64 };
 
+/* What experts multiply: the rows that come to them; or all that their capacity has room for, as where rows that are too many
+ * are dropped so that all experts have as many. */
+enum experts_products { PRODUCTS_RAGGED, PRODUCTS_DROPPED };
+
 enum exchange { EXCHANGE_RAGGED, EXCHANGE_GATHER, EXCHANGE_WEIGHTS, EXCHANGE_LOOP };
 
 struct experts {
@@ -33,14 +37,21 @@ struct experts {
     int64_t size[EXPERTS_LAYERS + 1], tokens;
     struct axis_list over;  /* the experts' axis */
     int layers_with, every; /* so many layers with experts, of which one comes every so many layers */
+    int before;             /* so many of which have none */
+    const char *factor;     /* of the capacity; NULL: none */
+    bool
+        by_sender; /* the capacity is that of one sender's tokens, else of those of all devices of the axis */
+    int products;  /* enum experts_products */
 
     /* what follows */
     struct routing like; /* without entries: what all routings have in common */
     struct builder *b;
     enum dtype_id key; /* of the numbers that rows are sorted by */
     int experts, top_k, peers, local;
-    int64_t entries, buffer; /* of a device; rows of a receiver, of one chunk */
-    struct axis_list all;    /* all axes */
+    int64_t entries; /* of a device */
+    int64_t buffer,
+        room; /* rows of a receiver, of one chunk: those of the step, and what a program has room for */
+    struct axis_list all; /* all axes */
     int chunks;
     int at; /* which of the model's routings is that of the layer at hand */
 };

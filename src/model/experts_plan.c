@@ -2,6 +2,7 @@
 /* Whom the tokens of each layer with experts go to, what of that is sent in which chunk, and what the step is told of it. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/experts.h"
 #include "settings/option.h"
@@ -39,22 +40,46 @@ int experts_read(struct experts *x, const struct axes *axes, struct status *st)
     return 0;
 }
 
+/* What the file says of the capacity, "none": an expert takes all that comes. */
+static int read_capacity(struct experts *x, struct status *st)
+{
+    static const char *const by[] = {"receiver", "sender", NULL};
+    static const char *const products[] = {"ragged", "dropped", NULL};
+    const struct node *node = NULL;
+    int by_sender = x->by_sender;
+    const struct front_key keys[] = {{"capacity-by", FRONT_WORD, .to = &by_sender, .words = by},
+                                     {"products", FRONT_WORD, .to = &x->products, .words = products}};
+    if (node_need(x->root, "capacity-factor", &node, st) < 0 ||
+        node_text(node, "capacity-factor", &x->factor, st) < 0)
+        return st->code;
+    x->factor = strcmp(x->factor, "none") == 0 ? NULL : x->factor;
+    x->products = x->factor ? x->products : PRODUCTS_RAGGED;
+    if (FRONT_READ(x->root, keys, st) < 0)
+        return st->code;
+    x->by_sender = by_sender;
+    if (x->products == PRODUCTS_DROPPED && (!x->factor || !x->by_sender || x->exchange != EXCHANGE_RAGGED))
+        return node_fail(node_get(x->root, "products"), st, STATUS_INPUT,
+                         "products: dropped are of all rows that a sender's capacity has room for; add "
+                         "capacity-by: sender, and a capacity-factor that is a number");
+    return 0;
+}
+
 /* What all routings have in common; those that are drawn or read have the capacity that the file's factor makes. */
 static int begin_routing(struct experts *x, struct status *st)
 {
-    struct routing *like = &x->like;
-    const struct node *node = NULL;
-    const char *factor;
+    struct routing *like = &x->like, one;
     *like = (struct routing){.devices = axes_devices(&x->model->axes),
                              .experts = x->experts,
                              .top_k = x->top_k,
                              .peers = x->peers,
-                             .tokens = x->tokens};
-    if (node_need(x->root, "capacity-factor", &node, st) < 0 ||
-        node_text(node, "capacity-factor", &factor, st) < 0)
+                             .tokens = x->tokens,
+                             .capacity = x->tokens};
+    if (read_capacity(x, st) < 0)
         return st->code;
-    int code = routing_capacity(like, factor, &like->capacity, st);
-    return code < 0 ? node_prefix(node, st, code) : 0;
+    one = *like;
+    one.peers = x->by_sender ? 1 : x->peers;
+    int code = x->factor ? routing_capacity(&one, x->factor, &like->capacity, st) : 0;
+    return code < 0 ? node_prefix(node_get(x->root, "capacity-factor"), st, code) : 0;
 }
 
 /* One, unless the point says otherwise; the option's default is for loops of all-reduces. */
@@ -115,7 +140,7 @@ static int read_routings(struct experts *x, const struct point *point, struct st
         return status_nomem(st);
     while (e->count < count && code == 0) {
         struct routed *of = &e->of[e->count++];
-        of->layer = e->count * x->every;
+        of->layer = (x->before + e->count) * x->every;
         code = like ? join_routing(x, &like->experts->of[e->count - 1].routing, &of->routing, st)
                     : read_routing(x, node, point, of, st);
         if (code == 0)
@@ -124,15 +149,49 @@ static int read_routings(struct experts *x, const struct point *point, struct st
     return code;
 }
 
-/* A block of rows from one device to another is cut into chunks that differ by one row at most. */
-static int64_t buffer_rows(const struct experts *x)
+/* Rows of the larger chunks of a block from one device to another: they differ by one row at most. */
+static int64_t chunk_rows(const struct experts *x, int64_t rows)
+{
+    return (rows + x->chunks - 1) / x->chunks;
+}
+
+/* What comes to each device in a chunk at most, into `come`, room for all. */
+static int64_t most_rows(const struct experts *x, int64_t come[])
 {
     const struct model_experts *e = x->model->experts;
-    int64_t capacity = 0;
+    int64_t most = 1;
+    for (int i = 0; i < e->count; i++) {
+        const struct dispatch *d = &e->of[i].dispatch;
+        memset(come, 0, (size_t)d->devices * sizeof *come);
+        for (int at = 0; at < d->devices; at++)
+            for (int j = 0; j < d->peers; j++)
+                come[e->groups.member[at / d->peers * d->peers + j]] +=
+                    chunk_rows(x, d->size[e->groups.member[at] * d->peers + j]);
+        for (int at = 0; at < d->devices; at++)
+            most = come[at] > most ? come[at] : most;
+    }
+    return most;
+}
+
+/* A device has room for the capacity of its experts; without one, for what comes. What is moved is what comes, unless all of the
+ * room is multiplied. */
+static int find_buffer(struct experts *x, struct status *st)
+{
+    const struct model_experts *e = x->model->experts;
+    bool capacity = x->factor || x->model->like;
+    int64_t most = 0, *come = malloc((size_t)x->like.devices * sizeof *come);
+    if (!come)
+        return status_nomem(st);
     for (int i = 0; i < e->count; i++)
-        if (e->of[i].routing.capacity > capacity)
-            capacity = e->of[i].routing.capacity;
-    return x->peers * ((capacity * x->local + x->chunks - 1) / x->chunks);
+        most = e->of[i].routing.capacity > most ? e->of[i].routing.capacity : most;
+    x->room = x->peers * chunk_rows(x, most * x->local);
+    if (!capacity || (x->products == PRODUCTS_RAGGED && x->model->options.rows_that_come))
+        x->buffer = most_rows(x, come);
+    else
+        x->buffer = x->room;
+    x->room = capacity ? x->room : x->buffer;
+    free(come);
+    return 0;
 }
 
 int experts_read_routing(struct experts *x, const struct axis_list *tokens, const struct point *point,
@@ -153,7 +212,8 @@ int experts_read_routing(struct experts *x, const struct axis_list *tokens, cons
     e->chunks = x->chunks;
     if (groups_over_axes(&x->model->axes, &x->over, &e->groups, st) < 0 || read_routings(x, point, st) < 0)
         return st->code;
-    x->buffer = buffer_rows(x);
+    if (find_buffer(x, st) < 0)
+        return st->code;
     x->key = (double)(x->buffer + x->tokens * x->peers) * (x->local + 1) > INT32_MAX ? DTYPE_S64 : DTYPE_S32;
     return 0;
 }
@@ -255,7 +315,7 @@ static int declare_plan(struct experts *x, struct status *st)
             ragged_rows_init(sent, part.devices, part.peers, st) < 0)
             code = st->code;
         for (int i = 0; code == 0 && i < part.devices * part.peers; i++)
-            sent->row[i] = part.size[i];
+            sent->row[i] = x->products == PRODUCTS_DROPPED ? x->buffer / x->peers : part.size[i];
         if (code == 0 && (code = experts_count_chunk(x, &of->chunk[c], st)) == 0)
             declare_chunk(x, c, &part);
         dispatch_free(&part);

@@ -29,10 +29,10 @@ int front_sizes(const struct node *root, const struct front_sizes *words, int *l
 static int read_count(const struct node *node, const struct front_key *key, struct status *st)
 {
     int64_t *value = key->to;
-    int code = node_integer(node, key->name, value, st);
-    if (code == 0 && (*value < 1 || (double)*value > key->most))
-        code = node_fail(node, st, STATUS_INPUT, "%s is %lld; it must be from 1 to %.0f", key->name,
-                         (long long)*value, key->most);
+    int code = node_integer(node, key->name, value, st), least = key->kind == FRONT_COUNT;
+    if (code == 0 && (*value < least || (double)*value > key->most))
+        code = node_fail(node, st, STATUS_INPUT, "%s is %lld; it must be from %d to %.0f", key->name,
+                         (long long)*value, least, key->most);
     return code;
 }
 
@@ -72,6 +72,7 @@ static int read_key(const struct node *node, const struct front_key *key, struct
 {
     switch (key->kind) {
     case FRONT_COUNT:
+    case FRONT_WHOLE:
         return read_count(node, key, st);
     case FRONT_REAL:
         return read_real(node, key, st);

@@ -33,6 +33,7 @@ extern const struct front front_mlp, front_transformer, front_experts, front_sta
 /* What one key of a mapping holds, and where it is written to; what is there already stays where the key is left out. */
 enum front_kind {
     FRONT_COUNT,    /* int64_t, from 1 to `most` */
+    FRONT_WHOLE,    /* int64_t, from 0 to `most` */
     FRONT_REAL,     /* double, from `least` to `most` */
     FRONT_BOOL,     /* bool */
     FRONT_WORD,     /* int: an index of `words` */

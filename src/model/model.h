@@ -90,10 +90,12 @@ struct model_size {
 
 /* What a run asks of a model besides its point. Zeroed: the whole step, for its time. */
 struct model_options {
-    int layers_most;  /* at most so many equal layers are built; 0: all of them */
-    bool same_time;   /* layers whose routings differ are all built, since their times differ */
-    int draw;         /* of a model with experts: which of its routings */
-    bool numbers;     /* what the inputs hold is wanted, too */
+    int layers_most; /* at most so many equal layers are built; 0: all of them */
+    bool same_time;  /* layers whose routings differ are all built, since their times differ */
+    int draw;        /* of a model with experts: which of its routings */
+    bool numbers;    /* what the inputs hold is wanted, too */
+    bool
+        rows_that_come; /* experts' buffers have as many rows as come, instead of room for all that might: for times */
     double hbm_bytes; /* what a program may have of each device; 0: not known, and everything fits */
     bool must_fit;    /* a model that is over that is refused before it is built */
 };

@@ -49,7 +49,7 @@ static int read_decimal(const char *text, int64_t *numerator, int64_t *denominat
         return status_fail(
             st, STATUS_INPUT,
             "the capacity factor is '%s'; write a number above 0 with up to %d digits, such as "
-            "1.25",
+            "1.25, or none",
             text, DIGITS_MOST);
     return 0;
 }

@@ -3,7 +3,27 @@
 #include "model/transformer.h"
 
 /* Sizes of weights: of the whole model. */
-enum width { NO_WIDTH, D, Q, KV, FF, EXPERTS, EXPERTS_D, EXPERTS_FF, EXPERT_FF, VOCABULARY, WIDTHS };
+enum width {
+    NO_WIDTH,
+    D,
+    Q_IN,
+    Q,
+    KV_IN,
+    K,
+    V,
+    ATTENDED,
+    FF,
+    EXPERTS,
+    EXPERTS_D,
+    EXPERTS_FF,
+    EXPERT_FF,
+    SHARED_FF,
+    Q_LATENT,
+    KV_LATENT,
+    KV_ROTARY,
+    VOCABULARY,
+    WIDTHS
+};
 /* The layers that have a weight: all of them, those without experts, those with; or it is of no block. */
 enum where { EVERYWHERE, DENSE, OF_EXPERTS, NO_BLOCK };
 
@@ -15,10 +35,10 @@ static const struct {
     enum where where;
 } weights[WEIGHTS] = {
     [WEIGHT_NORM_1] = {"na", D, NO_WIDTH, -1, EVERYWHERE},
-    [WEIGHT_Q] = {"wq", D, Q, 1, EVERYWHERE},
-    [WEIGHT_K] = {"wk", D, KV, 1, EVERYWHERE},
-    [WEIGHT_V] = {"wv", D, KV, 1, EVERYWHERE},
-    [WEIGHT_O] = {"wo", Q, D, 0, EVERYWHERE},
+    [WEIGHT_Q] = {"wq", Q_IN, Q, 1, EVERYWHERE},
+    [WEIGHT_K] = {"wk", KV_IN, K, 1, EVERYWHERE},
+    [WEIGHT_V] = {"wv", KV_IN, V, 1, EVERYWHERE},
+    [WEIGHT_O] = {"wo", ATTENDED, D, 0, EVERYWHERE},
     [WEIGHT_NORM_2] = {"nf", D, NO_WIDTH, -1, EVERYWHERE},
     [WEIGHT_GATE] = {"wg", D, FF, 1, DENSE},
     [WEIGHT_UP] = {"wu", D, FF, 1, DENSE},
@@ -27,35 +47,53 @@ static const struct {
     [WEIGHT_EXPERT_GATE] = {"eg", EXPERTS_D, EXPERT_FF, 0, OF_EXPERTS},
     [WEIGHT_EXPERT_UP] = {"eu", EXPERTS_D, EXPERT_FF, 0, OF_EXPERTS},
     [WEIGHT_EXPERT_DOWN] = {"ed", EXPERTS_FF, D, 0, OF_EXPERTS},
+    [WEIGHT_SHARED_GATE] = {"sg", D, SHARED_FF, 1, OF_EXPERTS},
+    [WEIGHT_SHARED_UP] = {"su", D, SHARED_FF, 1, OF_EXPERTS},
+    [WEIGHT_SHARED_DOWN] = {"sd", SHARED_FF, D, 0, OF_EXPERTS},
+    [WEIGHT_Q_LATENT] = {"qa", D, Q_LATENT, -1, EVERYWHERE},
+    [WEIGHT_Q_LATENT_NORM] = {"qn", Q_LATENT, NO_WIDTH, -1, EVERYWHERE},
+    [WEIGHT_KV_LATENT] = {"ka", D, KV_ROTARY, -1, EVERYWHERE},
+    [WEIGHT_KV_LATENT_NORM] = {"kn", KV_LATENT, NO_WIDTH, -1, EVERYWHERE},
     [WEIGHT_EMBED] = {"embed", VOCABULARY, D, 0, NO_BLOCK},
     [WEIGHT_NORM] = {"norm", D, NO_WIDTH, -1, NO_BLOCK},
     [WEIGHT_UNEMBED] = {"unembed", VOCABULARY, D, 0, NO_BLOCK},
 };
 
+/* A width of 0 is that of a weight that there is not. */
 static bool is_there(const struct transformer *t, enum weight_id id)
 {
-    bool gate = id == WEIGHT_GATE || id == WEIGHT_EXPERT_GATE;
+    bool gate = id == WEIGHT_GATE || id == WEIGHT_EXPERT_GATE || id == WEIGHT_SHARED_GATE;
     return !(gate && !t->gated) && !(id == WEIGHT_NORM_2 && t->parallel) &&
            !(id == WEIGHT_UNEMBED && t->tied) && !(weights[id].where == OF_EXPERTS && t->moe.experts == 0);
 }
 
 static void set_shape(const struct transformer *t, enum weight_id id, struct weight *w)
 {
-    const int64_t width[WIDTHS] = {[D] = t->d,
+    const struct latents *l = &t->latents;
+    const int64_t width[WIDTHS] = {[NO_WIDTH] = 1,
+                                   [D] = t->d,
+                                   [Q_IN] = l->q > 0 ? l->q : t->d,
                                    [Q] = t->heads * t->head_dim,
-                                   [KV] = t->kv_heads * t->head_dim,
+                                   [KV_IN] = l->kv > 0 ? l->kv : t->d,
+                                   [K] = t->kv_heads * (l->kv > 0 ? l->plain : t->head_dim),
+                                   [V] = t->kv_heads * t->value_dim,
+                                   [ATTENDED] = t->heads * t->value_dim,
                                    [FF] = t->ff,
                                    [EXPERTS] = t->moe.experts,
                                    [EXPERTS_D] = t->moe.experts * t->d,
                                    [EXPERTS_FF] = t->moe.experts * t->expert_ff,
                                    [EXPERT_FF] = t->expert_ff,
+                                   [SHARED_FF] = t->shared * t->expert_ff,
+                                   [Q_LATENT] = l->q,
+                                   [KV_LATENT] = l->kv,
+                                   [KV_ROTARY] = l->kv + l->rotary,
                                    [VOCABULARY] = t->vocabulary};
-    if (!is_there(t, id))
+    int64_t rows = width[weights[id].rows], columns = width[weights[id].columns];
+    if (!is_there(t, id) || rows == 0 || columns == 0)
         return;
-    w->dims = weights[id].columns == NO_WIDTH ? 1 : 2;
-    w->cut = weights[id].cut;
-    w->dim[0] = width[weights[id].rows];
-    w->dim[1] = width[weights[id].columns];
+    bool vector = weights[id].columns == NO_WIDTH;
+    *w = (struct weight){
+        .name = w->name, .dims = vector ? 1 : 2, .cut = weights[id].cut, .dim = {rows, vector ? 0 : columns}};
 }
 
 /* Adds axes that do not cut the weight itself. */
@@ -69,12 +107,27 @@ static void share(struct weight *w, const struct axis_list *more)
 /* Is it cut over the experts' axis? */
 static bool is_of_experts(enum weight_id id)
 {
-    return weights[id].where == OF_EXPERTS && id != WEIGHT_ROUTER;
+    return id >= WEIGHT_EXPERT_GATE && id <= WEIGHT_EXPERT_DOWN;
 }
 
 bool transformer_has_experts(const struct transformer *t, int64_t layer)
 {
-    return t->moe.experts > 0 && (layer + 1) % t->every == 0;
+    return t->moe.experts > 0 && layer >= t->dense && (layer + 1) % t->every == 0;
+}
+
+int64_t transformer_reach(const struct transformer *t, int64_t layer)
+{
+    bool whole = t->window == 0 || (t->whole_every > 0 && (layer + 1) % t->whole_every == 0);
+    return whole || t->window > t->sequence ? t->sequence : t->window;
+}
+
+bool transformer_is_mixed(const struct transformer *t)
+{
+    bool mixed = false;
+    for (int64_t layer = 1; layer < t->layers; layer++)
+        mixed = mixed || transformer_has_experts(t, layer) != transformer_has_experts(t, 0) ||
+                transformer_reach(t, layer) != transformer_reach(t, 0);
+    return mixed;
 }
 
 bool transformer_has(enum weight_id id, bool experts)
@@ -84,7 +137,9 @@ bool transformer_has(enum weight_id id, bool experts)
 
 int64_t transformer_layers_with(const struct transformer *t, enum weight_id id)
 {
-    int64_t with = t->moe.experts > 0 ? t->layers / t->every : 0;
+    int64_t with = 0;
+    for (int64_t layer = 0; layer < t->layers; layer++)
+        with += transformer_has_experts(t, layer);
     const int64_t layers[] = {
         [EVERYWHERE] = t->layers, [DENSE] = t->layers - with, [OF_EXPERTS] = with, [NO_BLOCK] = 1};
     return layers[weights[id].where];
@@ -123,11 +178,17 @@ int64_t transformer_device_tokens(const struct transformer *t)
     return transformer_local_tokens(t) / axis_list_size(&t->tp, &t->axes);
 }
 
-/* Two products of S x head_dim a head. */
+/* Two products of S x head_dim a head, for the pairs of tokens that meet. */
 double transformer_attention_flops(const struct transformer *t)
 {
-    static const double share[] = {[ATTENTION_NONE] = 0, [ATTENTION_FULL] = 1, [ATTENTION_CAUSAL] = 0.5};
-    return share[t->attention] * 4 * (double)t->sequence * (double)(t->heads * t->head_dim);
+    double sequence = (double)t->sequence, keys = 0;
+    for (int64_t layer = 0; layer < t->layers; layer++) {
+        double reach = (double)transformer_reach(t, layer);
+        keys += t->attention == ATTENTION_NONE   ? 0
+                : t->attention == ATTENTION_FULL ? reach
+                                                 : reach * (1 - reach / (2 * sequence));
+    }
+    return 2 * keys / (double)t->layers * (double)(t->heads * (t->head_dim + t->value_dim));
 }
 
 double transformer_block_flops(const struct transformer *t, bool experts)

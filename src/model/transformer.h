@@ -12,7 +12,11 @@
  *
  * Of some layers, or all, the feed-forward part may be a mixture of experts. The experts are cut over axes of any part, which
  * each of their weights lies on; over what is left of fsdp and tp they are shared out, over what is left of dp they are the same.
- * Each device sends tokens of its own.
+ * Each device sends tokens of its own. Experts that all tokens go to are one feed-forward part beside them.
+ *
+ * With latents (multi-head latent attention, DeepSeek-V2 2405.04434) queries, and keys with values, come from narrow products
+ * with norms of their own, which each device makes of its own tokens:  q = norm(h qa) wq,  k = [norm(h ka) wk, r]  of which
+ * r, of h ka as well, is one for all heads,  v = norm(h ka) wv.
  *
  * Units: elements, tokens. Errors: status.h, with the place in the file. Ownership: plain values.
  */
@@ -41,6 +45,13 @@ enum weight_id {
     WEIGHT_EXPERT_GATE,
     WEIGHT_EXPERT_UP,
     WEIGHT_EXPERT_DOWN,
+    WEIGHT_SHARED_GATE, /* of the experts that all tokens go to */
+    WEIGHT_SHARED_UP,
+    WEIGHT_SHARED_DOWN,
+    WEIGHT_Q_LATENT, /* of latents, and their norms; r stands behind the latents of keys and values */
+    WEIGHT_Q_LATENT_NORM,
+    WEIGHT_KV_LATENT,
+    WEIGHT_KV_LATENT_NORM,
     WEIGHT_EMBED, /* from here on not of a block */
     WEIGHT_NORM,
     WEIGHT_UNEMBED,
@@ -51,8 +62,18 @@ enum weight_id {
  * attention. */
 enum { KEEP_ATTENTION = 1 << WEIGHTS };
 
+/* Widths of latents, kv 0: there are none; q 0: queries are made of the input. A head of q and k has `plain` elements of its own
+ * and `rotary` ones, of k the same for all heads. */
+struct latents {
+    int64_t q, kv, plain, rotary;
+};
+
 struct transformer {
     int64_t d, ff, heads, kv_heads, head_dim, sequence, layers, vocabulary;
+    int64_t value_dim;   /* of a head of v; head_dim, but with latents */
+    int64_t window;      /* attention to so many tokens; 0: to the whole sequence */
+    int64_t whole_every; /* every so many layers attention is to all of it nevertheless; 0: none */
+    struct latents latents;
     bool gated, tied, head;
     bool fused;            /* q, k and v are one product, gate and up one */
     bool parallel;         /* attention and the feed-forward part both read the block's one norm */
@@ -65,6 +86,7 @@ struct transformer {
     int64_t micro_batches, tokens; /* of a step, on all chips */
     struct experts moe;            /* of layers that have them; moe.root is NULL where none has */
     int64_t expert_ff, every;      /* every so many layers have experts, the last of these first */
+    int64_t dense, shared;         /* but for so many layers at first; experts that all tokens go to */
     struct axes axes;              /* the mesh's; an axis of which a part cuts key-value heads is two */
     struct axis_list dp, fsdp, tp, kv,
         copies; /* kv: the axes of tp that cut key-value heads, copies: the others */
@@ -75,6 +97,10 @@ int transformer_read(const struct front_source *source, struct transformer *t, s
 
 /* What `moe:` says, once the axes are known; and the axes that the experts lie on, which join dp if they have no part. */
 int transformer_read_experts(const struct node *root, struct transformer *t, struct status *st);
+/* How many tokens of its sequence attention reaches in a layer, from 0. */
+int64_t transformer_reach(const struct transformer *t, int64_t layer);
+/* Do layers differ in what they have or do? */
+bool transformer_is_mixed(const struct transformer *t);
 /* Has a layer, from 0, experts? Has one with experts, or without, a weight? How many layers have what a weight is of? Of no block: 1. */
 bool transformer_has_experts(const struct transformer *t, int64_t layer);
 bool transformer_has(enum weight_id id, bool experts);
@@ -99,7 +125,7 @@ int64_t transformer_local_tokens(const struct transformer *t);
 int64_t transformer_device_tokens(const struct transformer *t);
 
 /* Operations of the model a token, forward: 2 a parameter of products, of experts of the top-k only, and those of attention
- * (causal: half of it). */
+ * (causal: half of it; in a window of w of S tokens w S - w^2 / 2 pairs of S^2 / 2), the mean of all layers. */
 double transformer_block_flops(const struct transformer *t, bool experts);
 double transformer_attention_flops(const struct transformer *t);
 

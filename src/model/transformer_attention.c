@@ -7,9 +7,10 @@
 /* Heads of one device: of each key-value head several query heads. */
 struct heads {
     int64_t batch, sequence, kv, group, width;
+    int64_t of_values, reach; /* the width of values; tokens that one meets, itself among them */
 };
 
-static struct heads local_heads(const struct transformer_step *s, const struct tensor *q,
+static struct heads local_heads(const struct transformer_step *s, int64_t reach, const struct tensor *q,
                                 const struct tensor *k)
 {
     int64_t of_q[BUILDER_DIMS], of_k[BUILDER_DIMS];
@@ -21,16 +22,24 @@ static struct heads local_heads(const struct transformer_step *s, const struct t
                           .sequence = sequence,
                           .kv = kv,
                           .group = kv > 0 ? of_q[1] / of_k[1] : 1,
-                          .width = s->t->head_dim};
+                          .width = s->t->head_dim,
+                          .of_values = s->t->value_dim,
+                          .reach = reach};
 }
 
-/* Scores of tokens after one's own are so low that their exponentials are 0. */
-static int32_t mask(struct builder *b, int32_t scores)
+/* Scores of tokens after one's own, and too far before it, are so low that their exponentials are 0. */
+static int32_t mask(struct builder *b, const struct heads *h, int32_t scores)
 {
     int64_t dim[BUILDER_DIMS];
     int dims = builder_dims(b, scores, dim);
     int32_t from = build_iota(b, DTYPE_S32, dim, dims, 2), to = build_iota(b, DTYPE_S32, dim, dims, dims - 1);
-    return build_select(b, build_compare(b, "GE", from, to), scores, build_fill(b, -1e30, scores));
+    int32_t meet = build_compare(b, "GE", from, to);
+    if (h->reach < h->sequence) {
+        int32_t back = build_binary(b, HLO_SUBTRACT, from, to);
+        meet = build_binary(b, HLO_AND, meet,
+                            build_compare(b, "LT", back, build_fill(b, (double)h->reach, back)));
+    }
+    return build_select(b, meet, scores, build_fill(b, -1e30, scores));
 }
 
 /* In f32, whatever the scores are. */
@@ -50,35 +59,41 @@ static int32_t plain(struct transformer_step *s, const struct heads *h, int32_t 
     struct builder *b = s->b;
     const int64_t of_q[] = {h->batch, h->sequence, h->kv, h->group, h->width};
     const int64_t of_k[] = {h->batch, h->sequence, h->kv, h->width};
+    const int64_t of_v[] = {h->batch, h->sequence, h->kv, h->of_values};
     q = build_binary(b, HLO_MULTIPLY, q, build_fill(b, 1 / sqrt((double)h->width), q));
     q = build_reshape(b, q, of_q, 5);
     k = build_reshape(b, k, of_k, 4);
-    v = build_reshape(b, v, of_k, 4);
+    v = build_reshape(b, v, of_v, 4);
     int32_t scores = build_dot(b, q, k, &to_scores, s->t->compute);
     if (s->t->attention == ATTENTION_CAUSAL)
-        scores = mask(b, scores);
+        scores = mask(b, h, scores);
     int32_t y = build_dot(b, softmax(b, scores), v, &to_values, s->t->compute);
     y = build_transpose(b, y, (int64_t[]){0, 2, 1, 3, 4});
-    return build_reshape(b, y, (int64_t[]){h->batch * h->sequence, h->kv * h->group * h->width}, 2);
+    return build_reshape(b, y, (int64_t[]){h->batch * h->sequence, h->kv * h->group * h->of_values}, 2);
 }
 
-/* One kernel, which reads q, k, v and writes y; its backward kernel also reads y and its cotangent, and writes three cotangents. */
+/* One kernel, which reads q, k, v and writes y; its backward kernel also reads y and its cotangent, and writes three cotangents.
+ * Of the tokens in a window of w of S it multiplies w S - w^2 / 2 pairs. */
 static int32_t fused(struct transformer_step *s, const struct heads *h, int32_t q, int32_t k, int32_t v)
 {
     const struct transformer *t = s->t;
     bool causal = t->attention == ATTENTION_CAUSAL;
     double tokens = (double)(h->batch * h->sequence), bytes = dtype_info(t->compute)->bytes;
-    double of_q = tokens * (double)(h->kv * h->group * h->width) * bytes,
-           of_k = tokens * (double)(h->kv * h->width) * bytes;
-    double product = 2 * tokens * (double)(h->sequence * h->kv * h->group * h->width) * (causal ? 0.5 : 1);
-    struct kernel_cost cost = {.flops = 2 * product,
-                               .hbm_bytes = 2 * of_q + 2 * of_k,
-                               .backward_flops = (t->kernel == KERNEL_FLASH ? 5 : 4) * product,
-                               .backward_bytes = 4 * of_q + 4 * of_k,
+    double heads = (double)(h->kv * h->group), reach = (double)h->reach;
+    double met = causal ? reach * (1 - reach / (2 * (double)h->sequence)) : reach;
+    double scores = 2 * tokens * heads * met * (double)h->width,
+           values = 2 * tokens * heads * met * (double)h->of_values;
+    double of_qk = tokens * (heads + (double)h->kv) * (double)h->width * bytes,
+           of_vy = tokens * (heads + (double)h->kv) * (double)h->of_values * bytes;
+    struct kernel_cost cost = {.flops = scores + values,
+                               .hbm_bytes = of_qk + of_vy,
+                               .backward_flops = (t->kernel == KERNEL_FLASH ? 3 : 2) * scores + 2 * values,
+                               .backward_bytes = 2 * of_qk + 2 * of_vy,
                                .sequence = h->sequence,
-                               .head_dim = h->width};
+                               .head_dim = h->width,
+                               .window = h->reach < h->sequence ? h->reach : 0};
     return build_custom_call(s->b, causal ? "causal_flash_attention" : "flash_attention",
-                             (int32_t[]){q, k, v}, 3, &q, 1, &cost);
+                             (int32_t[]){q, k, v}, 3, t->latents.kv > 0 ? &v : &q, 1, &cost);
 }
 
 /* Without attention: y = q + k + v, of which the heads of a group share k and v. Nothing looks at another token. */
@@ -91,11 +106,12 @@ static int32_t none(struct transformer_step *s, const struct heads *h, int32_t q
     return build_binary(b, HLO_ADD, q, build_reshape(b, sum, (int64_t[]){tokens, columns}, 2));
 }
 
-struct tensor step_attention(struct transformer_step *s, const struct tensor *q, const struct tensor *k,
-                             const struct tensor *v)
+struct tensor step_attention(struct transformer_step *s, int64_t reach, const struct tensor qkv[3])
 {
+    const struct tensor *q = &qkv[0], *k = &qkv[1], *v = &qkv[2];
     struct tensor y = *q;
-    struct heads h = local_heads(s, q, k);
+    struct heads h = local_heads(s, reach, q, k);
+    y.dim[1].n = s->t->heads * s->t->value_dim;
     const char *before = s->b->what;
     s->b->what = "attention";
     if (s->t->attention == ATTENTION_NONE)

@@ -13,6 +13,7 @@ static struct tensor norm(struct transformer_step *s, int64_t layer, enum weight
     struct builder *b = s->b;
     const struct tensor scale = step_weight(s, layer, id);
     struct tensor wide = *x, square, rms, y;
+    strcpy(wide.dim[1].name, scale.dim[0].name);
     wide.value = build_convert(b, x->value, DTYPE_F32);
     square = wide;
     square.value = build_binary(b, HLO_MULTIPLY, wide.value, wide.value);
@@ -96,27 +97,89 @@ static struct tensor multiply_onto(struct transformer_step *s, const struct tens
     return tensor_zip(s->b, HLO_ADD, x, &sum);
 }
 
-struct tensor step_norm(struct transformer_step *s, int64_t layer, enum weight_id id, const struct tensor *x)
+/* Of what devices of tp have of the tokens, all. */
+static struct tensor all_tokens(struct transformer_step *s, const struct tensor *h)
 {
-    struct tensor h = norm(s, layer, id, x), gathered = h;
+    struct tensor gathered = *h;
     gathered.dim[0].shard.count -= s->t->tp.count;
-    return tensor_reshard(s->b, &h, &gathered);
+    return tensor_reshard(s->b, h, &gathered);
 }
 
-static struct tensor attend(struct transformer_step *s, int64_t layer, const struct tensor *h)
+struct tensor step_norm(struct transformer_step *s, int64_t layer, enum weight_id id, const struct tensor *x)
 {
-    static const enum weight_id id[] = {WEIGHT_Q, WEIGHT_K, WEIGHT_V};
-    struct tensor qkv[3];
-    multiply_all(s, h, layer, id, 3, qkv);
+    struct tensor h = norm(s, layer, id, x);
+    return all_tokens(s, &h);
+}
+
+/* Columns of a product, from `low` on. */
+static struct tensor columns(struct transformer_step *s, const struct tensor *x, int64_t low, int64_t n)
+{
+    struct tensor part = *x;
+    part.dim[1].n = n;
+    part.value = build_slice(s->b, x->value, 1, low, low + n);
+    return part;
+}
+
+/* Each head's own part of k, and behind it the one that all heads have in common. */
+static struct tensor join_keys(struct transformer_step *s, const struct tensor *own,
+                               const struct tensor *common)
+{
+    const struct latents *l = &s->t->latents;
+    int64_t dim[BUILDER_DIMS], of_tokens[] = {0, 2};
+    struct tensor k = *own;
+    builder_dims(s->b, own->value, dim);
+    const int64_t heads = dim[1] / l->plain, rotary[] = {dim[0], heads, l->rotary};
+    int32_t parts[] = {build_reshape(s->b, own->value, (int64_t[]){dim[0], heads, l->plain}, 3),
+                       build_broadcast(s->b, common->value, rotary, 3, of_tokens)};
+    k.value = build_concatenate(s->b, parts, 2, 2);
+    k.value = build_reshape(s->b, k.value, (int64_t[]){dim[0], heads * s->t->head_dim}, 2);
+    k.dim[1].n = s->t->heads * s->t->head_dim;
+    return k;
+}
+
+/* q, k and v by latents: h of own tokens. */
+static void multiply_latents(struct transformer_step *s, int64_t layer, const struct tensor *h,
+                             struct tensor qkv[3])
+{
+    const struct latents *l = &s->t->latents;
+    struct tensor in = *h, w;
+    if (l->q > 0) {
+        w = step_weight(s, layer, WEIGHT_Q_LATENT);
+        in = multiply(s, h, &w, false, NULL);
+        in = norm(s, layer, WEIGHT_Q_LATENT_NORM, &in);
+    }
+    in = all_tokens(s, &in);
+    multiply_all(s, &in, layer, (const enum weight_id[]){WEIGHT_Q}, 1, qkv);
+    w = step_weight(s, layer, WEIGHT_KV_LATENT);
+    struct tensor both = multiply(s, h, &w, false, NULL), rotary = columns(s, &both, l->kv, l->rotary);
+    in = columns(s, &both, 0, l->kv);
+    in = norm(s, layer, WEIGHT_KV_LATENT_NORM, &in);
+    in = all_tokens(s, &in);
+    rotary = all_tokens(s, &rotary);
+    multiply_all(s, &in, layer, (const enum weight_id[]){WEIGHT_K, WEIGHT_V}, 2, qkv + 1);
+    qkv[1] = join_keys(s, &qkv[1], &rotary);
+}
+
+static struct tensor attend(struct transformer_step *s, int64_t layer, const struct tensor qkv[3])
+{
     s->b->keep = s->t->keep & KEEP_ATTENTION;
-    struct tensor y = step_attention(s, &qkv[0], &qkv[1], &qkv[2]);
+    struct tensor y = step_attention(s, transformer_reach(s->t, layer), qkv);
     s->b->keep = false;
     return y;
 }
 
-static struct tensor feed_forward(struct transformer_step *s, int64_t layer, const struct tensor *h)
+static void multiply_qkv(struct transformer_step *s, int64_t layer, const struct tensor *h,
+                         struct tensor qkv[3])
 {
-    static const enum weight_id id[] = {WEIGHT_UP, WEIGHT_GATE};
+    static const enum weight_id id[] = {WEIGHT_Q, WEIGHT_K, WEIGHT_V};
+    multiply_all(s, h, layer, id, 3, qkv);
+}
+
+static const enum weight_id up_and_gate[] = {WEIGHT_UP, WEIGHT_GATE};
+
+static struct tensor feed_forward(struct transformer_step *s, int64_t layer, const enum weight_id id[],
+                                  const struct tensor *h)
+{
     struct tensor both[2];
     bool gated = s->t->gated;
     multiply_all(s, h, layer, id, gated ? 2 : 1, both);
@@ -124,47 +187,35 @@ static struct tensor feed_forward(struct transformer_step *s, int64_t layer, con
     return gated ? tensor_zip(s->b, HLO_MULTIPLY, &both[1], &both[0]) : both[0];
 }
 
-/* Those of a device, matrix by matrix. */
-static int32_t matrices(struct transformer_step *s, int64_t layer, enum weight_id id)
-{
-    int32_t w = step_weight(s, layer, id).value;
-    int64_t dim[BUILDER_DIMS], local = s->t->moe.local;
-    builder_dims(s->b, w, dim);
-    return build_reshape(s->b, w, (int64_t[]){local, dim[0] / local, dim[1]}, 3);
-}
-
-static struct tensor run_experts(struct transformer_step *s, int64_t layer, const struct tensor *h)
-{
-    static const enum weight_id gated[] = {WEIGHT_EXPERT_GATE, WEIGHT_EXPERT_UP, WEIGHT_EXPERT_DOWN};
-    const enum weight_id *id = s->t->gated ? gated : gated + 1;
-    const char *what = s->b->what;
-    struct experts *x = &s->t->moe;
-    struct given g = {.x = h->value, .router = step_weight(s, layer, WEIGHT_ROUTER).value};
-    x->at = s->model->experts->count > 1 ? (int)(layer / s->t->every) : 0;
-    for (int i = 0; i < x->layers; i++)
-        g.weight[i] = matrices(s, layer, id[i]);
-    struct tensor y = *h;
-    y.value = experts_forward(x, &g);
-    s->b->what = what;
-    return y;
-}
-
-/* The feed-forward part of a layer with experts: each device sends its own tokens. */
+/* The feed-forward part of a layer with experts: each device sends its own tokens. To those that all tokens go to, devices of tp
+ * send nothing: each has a part of their width, and all tokens. */
 static struct tensor ask_experts(struct transformer_step *s, int64_t layer, const struct tensor *x)
 {
-    struct tensor h = norm(s, layer, WEIGHT_NORM_2, x), y = run_experts(s, layer, &h);
-    return tensor_zip(s->b, HLO_ADD, x, &y);
+    struct tensor h = norm(s, layer, WEIGHT_NORM_2, x), y = step_experts(s, layer, &h);
+    y = tensor_zip(s->b, HLO_ADD, x, &y);
+    if (s->t->shared == 0)
+        return y;
+    h = all_tokens(s, &h);
+    h = feed_forward(s, layer, (const enum weight_id[]){WEIGHT_SHARED_UP, WEIGHT_SHARED_GATE}, &h);
+    struct tensor w = step_weight(s, layer, WEIGHT_SHARED_DOWN);
+    return multiply_onto(s, &h, &w, false, &y);
 }
 
 static struct tensor in_turn(struct transformer_step *s, int64_t layer, const struct tensor *before)
 {
-    struct tensor h = step_norm(s, layer, WEIGHT_NORM_1, before), y = attend(s, layer, &h);
-    struct tensor w = step_weight(s, layer, WEIGHT_O);
+    struct tensor h = norm(s, layer, WEIGHT_NORM_1, before), qkv[3];
+    if (s->t->latents.kv > 0) {
+        multiply_latents(s, layer, &h, qkv);
+    } else {
+        h = all_tokens(s, &h);
+        multiply_qkv(s, layer, &h, qkv);
+    }
+    struct tensor y = attend(s, layer, qkv), w = step_weight(s, layer, WEIGHT_O);
     struct tensor x = multiply_onto(s, &y, &w, is_kept(s, WEIGHT_O), before);
     if (transformer_has_experts(s->t, layer))
         return ask_experts(s, layer, &x);
     h = step_norm(s, layer, WEIGHT_NORM_2, &x);
-    y = feed_forward(s, layer, &h);
+    y = feed_forward(s, layer, up_and_gate, &h);
     w = step_weight(s, layer, WEIGHT_DOWN);
     return multiply_onto(s, &y, &w, is_kept(s, WEIGHT_DOWN), &x);
 }
@@ -172,9 +223,10 @@ static struct tensor in_turn(struct transformer_step *s, int64_t layer, const st
 /* o and down are one product of both parts beside each other, whose sums are handed out once. */
 static struct tensor in_parallel(struct transformer_step *s, int64_t layer, const struct tensor *x)
 {
-    struct tensor h = step_norm(s, layer, WEIGHT_NORM_1, x), y[2], w[2];
-    y[0] = attend(s, layer, &h);
-    y[1] = feed_forward(s, layer, &h);
+    struct tensor h = step_norm(s, layer, WEIGHT_NORM_1, x), qkv[3], y[2], w[2];
+    multiply_qkv(s, layer, &h, qkv);
+    y[0] = attend(s, layer, qkv);
+    y[1] = feed_forward(s, layer, up_and_gate, &h);
     w[0] = step_weight(s, layer, WEIGHT_O);
     w[1] = step_weight(s, layer, WEIGHT_DOWN);
     struct tensor parts = beside(s, y, 2, 1), weights = beside(s, w, 2, 0);
@@ -186,52 +238,6 @@ struct tensor step_block(struct transformer_step *s, int64_t layer, const struct
     s->b->layer = (int)layer + 1;
     s->b->what = "activations";
     return (s->t->parallel ? in_parallel : in_turn)(s, layer, x);
-}
-
-/* Layers of a transformer whose feed-forward part is a mixture of experts. */
-
-int transformer_read_experts(const struct node *root, struct transformer *t, struct status *st)
-{
-    static const char *const names[] = {"experts", "top-k",       "capacity-factor", "d-ff",
-                                        "every",   "expert-axis", "routing",         NULL};
-    const struct front_key keys[] = {
-        {"d-ff", FRONT_COUNT, .to = &t->expert_ff, .most = 0x1p32},
-        {"every", FRONT_COUNT, .to = &t->every, .most = (double)t->layers},
-    };
-    struct experts *x = &t->moe;
-    t->expert_ff = t->ff;
-    t->every = 1;
-    if (front_mapping(root, "moe", names, &x->root, st) < 0 || !x->root)
-        return st->code;
-    if (t->parallel)
-        return node_fail(x->root, st, STATUS_INPUT,
-                         "experts have a norm of their own; write parallel: false, or leave out moe");
-    return experts_read(x, &t->axes, st) < 0 ? st->code : FRONT_READ(x->root, keys, st);
-}
-
-int step_open_experts(struct transformer_step *s, int64_t built, const struct point *point, struct status *st)
-{
-    const struct transformer *t = s->t;
-    struct experts *x = &s->t->moe;
-    x->model = s->model;
-    x->dtype = t->compute;
-    x->layers = t->gated ? 3 : 2;
-    x->gated = t->gated;
-    x->activation = t->activation;
-    x->tokens = transformer_device_tokens(t);
-    x->router = true;
-    x->layers_with = (int)(built / t->every);
-    x->every = (int)t->every;
-    x->size[0] = x->size[x->layers] = t->d;
-    return experts_read_routing(x, &s->activations.dim[0].shard, point, st);
-}
-
-void step_declare_experts(struct transformer_step *s)
-{
-    s->t->moe.b = s->b;
-    s->b->layer = 0;
-    s->b->phase = NULL;
-    experts_declare_plans(&s->t->moe);
 }
 
 /* Weights as they are used, which are gathered from where they are held. */

@@ -8,17 +8,66 @@
 enum { LAYERS_MOST = 1024, MICRO_BATCHES_MOST = 1024 };
 #define SIZE_MOST 0x1p32
 
+/* mla: {q-rank: 1536, kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}: each head has keys of its own. */
+static int read_latents(const struct node *root, struct transformer *t, struct status *st)
+{
+    static const char *const names[] = {"q-rank", "kv-rank", "nope-dim", "rope-dim", "v-dim", NULL};
+    struct latents *l = &t->latents;
+    const struct node *list;
+    const struct front_key keys[] = {
+        {"q-rank", FRONT_COUNT, .to = &l->q, .most = SIZE_MOST},
+        {"kv-rank", FRONT_COUNT, &l->kv, "the width of the latents of keys and values, such as 512",
+         .most = SIZE_MOST},
+        {"nope-dim", FRONT_COUNT, &l->plain, "the width of a head's own part of keys, such as 128",
+         .most = SIZE_MOST},
+        {"rope-dim", FRONT_COUNT, &l->rotary, "the width of the part that all heads share, such as 64",
+         .most = SIZE_MOST},
+        {"v-dim", FRONT_COUNT, &t->value_dim, "the width of a head of values, such as 128",
+         .most = SIZE_MOST}};
+    if (front_mapping(root, "mla", names, &list, st) < 0 || FRONT_READ(list, keys, st) < 0)
+        return st->code;
+    const char *other = !list ? NULL : node_get(root, "kv-heads") ? "kv-heads" : "head-dim";
+    if (list && (node_get(root, "kv-heads") || node_get(root, "head-dim")))
+        return node_fail(node_get(root, other), st, STATUS_INPUT,
+                         "with mla each head has keys of its own, of nope-dim + rope-dim; leave out %s",
+                         other);
+    t->kv_heads = list ? 1 : 0;
+    t->head_dim = l->plain + l->rotary;
+    return 0;
+}
+
+/* window: 4096, of all layers but every so many. */
+static int read_window(const struct node *root, struct transformer *t, struct status *st)
+{
+    const struct front_key keys[] = {
+        {"window", FRONT_COUNT, .to = &t->window, .most = SIZE_MOST},
+        {"full-attention-every", FRONT_COUNT, .to = &t->whole_every, .most = LAYERS_MOST}};
+    if (FRONT_READ(root, keys, st) < 0)
+        return st->code;
+    if (t->whole_every > 0 && t->window == 0)
+        return node_fail(node_get(root, "full-attention-every"), st, STATUS_INPUT,
+                         "without a window all layers attend in full; add window, such as window: 4096");
+    if (t->window > 0 && t->attention != ATTENTION_CAUSAL)
+        return node_fail(node_get(root, "window"), st, STATUS_INPUT,
+                         "a window is of the tokens before; write attention: causal");
+    return 0;
+}
+
 static int read_keys(const struct node *root, struct transformer *t, struct status *st)
 {
     static const char *const attentions[] = {"none", "full", "causal", NULL};
     static const char *const kernels[] = {"plain", "flash", "ideal", NULL};
+    if (read_latents(root, t, st) < 0)
+        return st->code;
+    const bool latents = t->latents.kv > 0;
     const struct front_key keys[] = {
         {"d-model", FRONT_COUNT, &t->d, "the width of the residual stream, such as 4096", .most = SIZE_MOST},
         {"d-ff", FRONT_COUNT, &t->ff, "the width of the feed-forward part, such as 14336", .most = SIZE_MOST},
         {"heads", FRONT_COUNT, &t->heads, "how many heads attention has, such as 32", .most = SIZE_MOST},
-        {"kv-heads", FRONT_COUNT, &t->kv_heads, "how many key-value heads there are, such as 8",
+        {"kv-heads", FRONT_COUNT, &t->kv_heads,
+         latents ? NULL : "how many key-value heads there are, such as 8", .most = SIZE_MOST},
+        {"head-dim", FRONT_COUNT, &t->head_dim, latents ? NULL : "the width of a head, such as 128",
          .most = SIZE_MOST},
-        {"head-dim", FRONT_COUNT, &t->head_dim, "the width of a head, such as 128", .most = SIZE_MOST},
         {"sequence", FRONT_COUNT, &t->sequence, "the tokens of a sequence, such as 4096", .most = SIZE_MOST},
         {"layers", FRONT_COUNT, &t->layers, "how many blocks there are, such as 32", .most = LAYERS_MOST},
         {"vocabulary", FRONT_COUNT, &t->vocabulary,
@@ -33,13 +82,19 @@ static int read_keys(const struct node *root, struct transformer *t, struct stat
         {"activation", FRONT_FUNCTION, .to = &t->activation}};
     if (FRONT_READ(root, keys, st) < 0)
         return st->code;
+    t->kv_heads = latents ? t->heads : t->kv_heads;
+    t->value_dim = latents ? t->value_dim : t->head_dim;
+    if (latents && (t->parallel || t->attention == ATTENTION_NONE))
+        return node_fail(node_get(root, "mla"), st, STATUS_INPUT,
+                         "mla is attention with a norm of its own; write parallel: false and attention: "
+                         "causal or full");
     if (t->heads % t->kv_heads)
         return node_fail(node_get(root, "kv-heads"), st, STATUS_INPUT,
                          "%lld key-value heads do not divide %lld heads; write 1, or what divides them",
                          (long long)t->kv_heads, (long long)t->heads);
     if (t->activation < 0)
         t->activation = front_function(t->gated ? "silu" : "gelu", st);
-    return 0;
+    return read_window(root, t, st);
 }
 
 /* dtypes: {params: bf16, gradients: f32, state: f32, master: true}; the compute type is --dtype. */

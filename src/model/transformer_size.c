@@ -30,12 +30,28 @@ static double part_size(const struct axis_list *part, const struct transformer *
     return axis_list_size(part, &t->axes);
 }
 
-/* Elements on a device, of one layer: an array as wide as the feed-forward part, or as its experts in the room that there is. */
+/* Elements on a device, of one layer: an array as wide as the feed-forward part, or as its experts in the room that there is,
+ * beside those that all tokens go to. */
 static double inner_elements(const struct transformer *t, bool experts)
 {
+    double tokens = (double)transformer_local_tokens(t) / part_size(&t->tp, t);
     if (experts)
-        return (double)(t->moe.buffer * t->moe.chunks) * (double)t->expert_ff;
-    return (double)transformer_local_tokens(t) * (double)t->ff / part_size(&t->tp, t);
+        return (double)(t->moe.room * t->moe.chunks) * (double)t->expert_ff +
+               tokens * (double)(t->shared * t->expert_ff);
+    return tokens * (double)t->ff;
+}
+
+/* A token's width of what attention reads as k, and as v, with copies. */
+static double k_width(const struct transformer *t)
+{
+    if (t->latents.kv > 0)
+        return (double)(t->heads * t->head_dim);
+    return (double)transformer_weight(t, WEIGHT_K).local[1] * part_size(&t->tp, t);
+}
+
+static double v_width(const struct transformer *t)
+{
+    return (double)transformer_weight(t, WEIGHT_V).local[1] * part_size(&t->tp, t);
 }
 
 static double scores_elements(const struct transformer *t)
@@ -50,7 +66,7 @@ static double scores_elements(const struct transformer *t)
  * out. */
 static double rows_elements(const struct transformer *t, enum remat remat)
 {
-    double rows = (double)(t->moe.buffer * t->moe.chunks);
+    double rows = (double)(t->moe.room * t->moe.chunks);
     double entries = (double)transformer_device_tokens(t) * t->moe.top_k;
     return (double)t->d * (2 * rows + (remat == REMAT_PRODUCTS ? 1 : 2) * entries);
 }
@@ -58,16 +74,15 @@ static double rows_elements(const struct transformer *t, enum remat remat)
 /* A token's width of what full recomputation keeps of a block. */
 static double kept_width(const struct transformer *t, bool experts)
 {
-    double d = (double)t->d, q = (double)(t->heads * t->head_dim), ff = experts ? 0 : (double)t->ff;
-    double k = (double)transformer_weight(t, WEIGHT_K).local[1] * part_size(&t->tp, t); /* with copies */
-    const double of[WEIGHTS] = {[WEIGHT_Q] = q,
-                                [WEIGHT_K] = k,
-                                [WEIGHT_V] = k,
+    double d = (double)t->d, ff = experts ? 0 : (double)t->ff;
+    const double of[WEIGHTS] = {[WEIGHT_Q] = (double)(t->heads * t->head_dim),
+                                [WEIGHT_K] = k_width(t),
+                                [WEIGHT_V] = v_width(t),
                                 [WEIGHT_O] = d,
                                 [WEIGHT_GATE] = ff,
                                 [WEIGHT_UP] = ff,
                                 [WEIGHT_DOWN] = experts ? 0 : d};
-    double width = d + (t->keep & KEEP_ATTENTION ? q : 0);
+    double width = d + (t->keep & KEEP_ATTENTION ? (double)(t->heads * t->value_dim) : 0);
     for (enum weight_id id = 0; id < WEIGHTS; id++)
         width += t->keep & 1u << id ? of[id] : 0;
     return width;
@@ -77,8 +92,9 @@ static double kept_width(const struct transformer *t, bool experts)
 static double kept_bytes(const struct transformer *t, enum remat remat, bool experts)
 {
     double of_type = type_bytes(t), tokens = (double)transformer_local_tokens(t) / part_size(&t->tp, t);
+    double latent = (double)(t->latents.q + t->latents.kv + t->latents.rotary);
     double q = (double)(t->heads * t->head_dim), inner = inner_elements(t, experts);
-    double kv = 2 * (double)transformer_weight(t, WEIGHT_K).local[1] * part_size(&t->tp, t);
+    double kv = k_width(t) + v_width(t) + latent;
     if (remat == REMAT_FULL)
         return of_type * tokens * kept_width(t, experts);
     double rows = experts ? of_type * rows_elements(t, remat) : 0;
@@ -134,7 +150,7 @@ static double gathered_elements(const struct transformer *t)
         if (layers == t->layers)
             both += n;
         else if (layers > 0)
-            of[id >= WEIGHT_ROUTER] += n;
+            of[transformer_has(id, true)] += n;
     }
     return both + fmax(of[0], of[1]);
 }
@@ -210,7 +226,8 @@ void transformer_size(const struct transformer *t, int ahead, struct model_size 
     size->flops = 3 * forward * size->tokens;
     struct transformer full = *t;
     full.attention = t->attention == ATTENTION_NONE ? ATTENTION_NONE : ATTENTION_FULL;
-    double more = 3 * (double)t->layers * size->tokens / 2 * transformer_attention_flops(&full);
-    size->half_flops = size->flops - (t->attention == ATTENTION_FULL ? more : 0);
-    size->full_flops = size->half_flops + more;
+    full.window = 0;
+    double all = 3 * (double)t->layers * size->tokens, counted = all * transformer_attention_flops(t);
+    size->half_flops = size->flops - (t->attention == ATTENTION_FULL ? counted / 2 : 0);
+    size->full_flops = size->flops - counted + all * transformer_attention_flops(&full);
 }

@@ -14,6 +14,10 @@
  *     gated: true              two products make the width, of which one is gated by the other
  *     tied: false              the embedding is the unembedding, too
  *     attention: causal        or full, none
+ *     window: 4096             to so many tokens, the token itself among them
+ *     full-attention-every: 2  but to all in the last of every so many layers
+ *     mla: {q-rank: 1536, kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}
+ *                              instead of kv-heads and head-dim
  *     kernel: flash            or plain, ideal
  *     fused: false             q, k and v are one product, gate and up one
  *     parallel: false          attention and the feed-forward part read one norm, and are added up together
@@ -21,10 +25,12 @@
  *     keep-on-host: false      what is kept lies on the host meanwhile; copies are hidden
  *     dtypes: {params: bf16, gradients: bf16, state: f32, momentum: f32, master: false}
  *     tokens-per-chip: 4096    or batch: 64, sequences
- *     moe: {experts: 8, top-k: 2, capacity-factor: 1.25, d-ff: 14336, every: 1, expert-axis: ep, routing: {draw: uniform}}
- *                              every so many layers a mixture of experts, as model: experts has it (experts.c), with a router; an
- *                              expert's d-ff is that of the others unless it says so. Each layer draws a routing of its own, the
- *                              same for all micro-batches
+ *     moe: {experts: 8, top-k: 2, capacity-factor: 1.25, expert-d-ff: 14336, every: 1, first-dense-layers: 0,
+ *           shared-experts: 0, expert-axis: ep, routing: {draw: uniform}}
+ *                              every so many layers, but for the first ones, a mixture of experts, as model: experts has it
+ *                              (experts.c), with a router; an expert's width is d-ff unless it says so. Each layer draws a
+ *                              routing of its own, the same for all micro-batches. A capacity is each sender's, and experts
+ *                              multiply all of it, unless capacity-by and products say otherwise
  *
  * With its head the step begins with tokens and ends with the loss over targets. Without, it begins with the first block's input, x, and ends with the cotangent of the last one's output, dy.
  */
@@ -210,11 +216,11 @@ static void write_step(struct transformer_step *s)
 static int64_t built_layers(const struct transformer *t, const struct model_options *options)
 {
     const struct node *routing = t->moe.root ? node_get(t->moe.root, "routing") : NULL;
-    int64_t most = options->layers_most > t->every ? options->layers_most : t->every;
-    if (options->layers_most <= 0 || most > t->layers ||
-        (options->same_time && routing && routing_differs(routing)))
+    bool differ = transformer_is_mixed(t) || (routing && routing_differs(routing));
+    if (options->layers_most <= 0 || options->layers_most > t->layers || (options->same_time && differ))
         return t->layers;
-    return most;
+    int64_t with = (t->dense / t->every + 1) * t->every;
+    return options->layers_most > with ? options->layers_most : with;
 }
 
 static int build(const struct front_source *source, struct model *model, struct status *st)
@@ -250,8 +256,10 @@ static int build(const struct front_source *source, struct model *model, struct 
 }
 
 static const char *const keys[] = {
-    "layers", "d-model",  "d-ff",      "heads",        "kv-heads", "head-dim",   "sequence",    "vocabulary",
-    "gated",  "tied",     "attention", "kernel",       "fused",    "activation", "parallelism", "dtypes",
-    "batch",  "parallel", "keep",      "keep-on-host", "moe",      NULL};
+    "layers",   "d-model",      "d-ff",        "heads",  "kv-heads",  "head-dim",
+    "sequence", "vocabulary",   "gated",       "tied",   "attention", "kernel",
+    "fused",    "activation",   "parallelism", "dtypes", "batch",     "parallel",
+    "keep",     "keep-on-host", "moe",         "mla",    "window",    "full-attention-every",
+    NULL};
 const struct front front_transformer = {"transformer", keys, "layers tokens-per-chip micro-batches head",
                                         build};

@@ -44,14 +44,15 @@ struct tensor step_block(struct transformer_step *s, int64_t layer, const struct
 int step_open_experts(struct transformer_step *s, int64_t built, const struct point *point,
                       struct status *st);
 void step_declare_experts(struct transformer_step *s);
+/* What the experts make of h, tokens of each device's own. */
+struct tensor step_experts(struct transformer_step *s, int64_t layer, const struct tensor *h);
 
 /* Rows of the embedding for tokens, s32[tokens] cut over dp and fsdp; and the mean cross entropy of what the logits of x say of
  * targets, cut alike. */
 struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens);
 struct tensor step_loss(struct transformer_step *s, const struct tensor *x, const struct tensor *targets);
 
-/* softmax(q . k) . v of q [tokens, heads * head_dim]; k and v may have fewer heads. */
-struct tensor step_attention(struct transformer_step *s, const struct tensor *q, const struct tensor *k,
-                             const struct tensor *v);
+/* softmax(q . k) . v of q [tokens, heads * head_dim], in which each token meets so many; k and v may have fewer heads. */
+struct tensor step_attention(struct transformer_step *s, int64_t reach, const struct tensor qkv[3]);
 
 #endif

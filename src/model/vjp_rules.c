@@ -193,6 +193,8 @@ static bool of_custom_call(struct vjp_rule *r)
     if (sequence > 0) {
         cost.sequence = (int64_t)sequence;
         cost.head_dim = (int64_t)module_config_number(module, r->at, "head_dim");
+        double window = module_config_number(module, r->at, "window");
+        cost.window = window > 0 ? (int64_t)window : 0;
     }
     int n = i->operands;
     if (isnan(cost.flops) || n > OPERANDS)

@@ -2,7 +2,8 @@
 /*
  * The kernel of attention that a transformer calls, and the one that goes back (model/transformer_attention.c), by definition:
  *
- *   p[s, t] = exp(q[s] . k[t] / sqrt(w)) / sum over t of the same, of one sequence and head; causal: t <= s only
+ *   p[s, t] = exp(q[s] . k[t] / sqrt(w)) / sum over t of the same, of one sequence and head; causal: t <= s only,
+ *                                                        and s - t below the window, if there is one
  *   y[s]    = sum over t of p[s, t] v[t]
  *
  * and, of dy and dp[s, t] = dy[s] . v[t],
@@ -11,7 +12,8 @@
  *   dv[t] = sum over s of p[s, t] dy[s]    dq[s] = sum over t of ds[s, t] k[t] / sqrt(w)    dk[t] = ... of ds[s, t] q[s] / sqrt(w)
  *
  * A kernel differs from them in what it keeps in memory, not in its numbers. Rows are tokens, of a row the heads follow one
- * another, each of width w; a head of k and v is that of several heads of q that follow one another.
+ * another, each of width w, of v and y of a width of its own; a head of k and v is that of several heads of q that follow one
+ * another.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +24,7 @@
 
 struct attention {
     const double *q, *k, *v, *dy; /* dy: going back */
-    int64_t batch, sequence, heads, kv, width;
+    int64_t batch, sequence, heads, kv, width, of_values, window;
     bool causal;
     double *p, *ds; /* [sequence]: a row */
 };
@@ -35,10 +37,21 @@ bool attention_knows(const struct module *module, int32_t instruction)
            module_config_number(module, instruction, "head_dim") > 0;
 }
 
-/* Where a token's head begins in an array of so many heads a row. */
+/* Where a token's head begins in an array of so many heads a row: of q and k, and of v and y. */
 static int64_t at(const struct attention *a, int64_t batch, int64_t token, int64_t head, int64_t heads)
 {
     return ((batch * a->sequence + token) * heads + head) * a->width;
+}
+
+static int64_t value_at(const struct attention *a, int64_t batch, int64_t token, int64_t head, int64_t heads)
+{
+    return ((batch * a->sequence + token) * heads + head) * a->of_values;
+}
+
+/* The first token that one looks at. */
+static int64_t first_of(const struct attention *a, int64_t token)
+{
+    return a->window > 0 && token >= a->window ? token + 1 - a->window : 0;
 }
 
 static double dot(const double left[], const double right[], int64_t n)
@@ -55,20 +68,20 @@ static void add(double factor, const double from[], double to[], int64_t n)
         to[i] += factor * from[i];
 }
 
-/* The p of a token to those that it looks at; returns how many these are. */
+/* The p of a token to those that it looks at; returns the end of them. */
 static int64_t weigh(const struct attention *a, int64_t batch, int64_t token, int64_t head)
 {
     int64_t n = a->causal ? token + 1 : a->sequence, of_k = head / (a->heads / a->kv);
     double most = -INFINITY, sum = 0;
-    for (int64_t t = 0; t < n; t++) {
+    for (int64_t t = first_of(a, token); t < n; t++) {
         a->p[t] =
             dot(a->q + at(a, batch, token, head, a->heads), a->k + at(a, batch, t, of_k, a->kv), a->width) /
             sqrt((double)a->width);
         most = fmax(most, a->p[t]);
     }
-    for (int64_t t = 0; t < n; t++)
+    for (int64_t t = first_of(a, token); t < n; t++)
         sum += a->p[t] = exp(a->p[t] - most);
-    for (int64_t t = 0; t < n; t++)
+    for (int64_t t = first_of(a, token); t < n; t++)
         a->p[t] /= sum;
     return n;
 }
@@ -77,26 +90,26 @@ static void go_forward(const struct attention *a, int64_t batch, int64_t token, 
                        struct array out[])
 {
     int64_t n = weigh(a, batch, token, head), of_k = head / (a->heads / a->kv);
-    double *y = out[0].data + at(a, batch, token, head, a->heads);
-    for (int64_t t = 0; t < n; t++)
-        add(a->p[t], a->v + at(a, batch, t, of_k, a->kv), y, a->width);
+    double *y = out[0].data + value_at(a, batch, token, head, a->heads);
+    for (int64_t t = first_of(a, token); t < n; t++)
+        add(a->p[t], a->v + value_at(a, batch, t, of_k, a->kv), y, a->of_values);
 }
 
 static void go_back(const struct attention *a, int64_t batch, int64_t token, int64_t head, struct array out[])
 {
     int64_t n = weigh(a, batch, token, head), of_k = head / (a->heads / a->kv);
-    int64_t of_q = at(a, batch, token, head, a->heads);
+    int64_t of_q = at(a, batch, token, head, a->heads), of_y = value_at(a, batch, token, head, a->heads);
     double mean = 0, scale = 1 / sqrt((double)a->width);
-    for (int64_t t = 0; t < n; t++) {
-        a->ds[t] = dot(a->dy + of_q, a->v + at(a, batch, t, of_k, a->kv), a->width);
+    for (int64_t t = first_of(a, token); t < n; t++) {
+        a->ds[t] = dot(a->dy + of_y, a->v + value_at(a, batch, t, of_k, a->kv), a->of_values);
         mean += a->p[t] * a->ds[t];
     }
-    for (int64_t t = 0; t < n; t++) {
+    for (int64_t t = first_of(a, token); t < n; t++) {
         int64_t other = at(a, batch, t, of_k, a->kv);
         double due = a->p[t] * (a->ds[t] - mean) * scale;
         add(due, a->k + other, out[0].data + of_q, a->width);
         add(due, a->q + of_q, out[1].data + other, a->width);
-        add(a->p[t], a->dy + of_q, out[2].data + other, a->width);
+        add(a->p[t], a->dy + of_y, out[2].data + value_at(a, batch, t, of_k, a->kv), a->of_values);
     }
 }
 
@@ -106,12 +119,14 @@ static int check(const struct frame *frame, int32_t instruction, const struct at
     bool fits = (operands == 3 || operands == 4) && of[0]->dims == 2 && of[1]->dims == 2 && a->kv > 0 &&
                 of[0]->shape[0] % a->sequence == 0 && of[0]->shape[1] % a->width == 0 &&
                 of[1]->shape[1] % a->width == 0 && a->heads % a->kv == 0 &&
-                of[1]->shape[0] == of[0]->shape[0] && array_elements(of[2]) == array_elements(of[1]) &&
-                (operands == 3 || array_elements(of[3]) == array_elements(of[0]));
+                of[1]->shape[0] == of[0]->shape[0] && of[2]->dims == 2 && a->of_values > 0 &&
+                array_elements(of[2]) == of[0]->shape[0] * a->kv * a->of_values &&
+                (operands == 3 || array_elements(of[3]) == of[0]->shape[0] * a->heads * a->of_values);
     return fits ? 0
-                : interpret_fail(frame->module, instruction, frame->st,
-                                 "attention needs q[tokens, heads * w], k and v[tokens, kv * w], whole "
-                                 "sequences of tokens, and going back what is due to its result");
+                : interpret_fail(
+                      frame->module, instruction, frame->st,
+                      "attention needs q[tokens, heads * w], k[tokens, kv * w], v[tokens, kv * w'], whole "
+                      "sequences of tokens, and going back what is due to its result");
 }
 
 /* One device: zeroed results, one or three, of the shapes of q, k and v; and rows to work in. */
@@ -123,7 +138,9 @@ static int run_on(const struct frame *frame, int32_t instruction, int device, st
     struct array out[3] = {{0}};
     for (int o = 0; o < operands && o < 4; o++)
         of[o] = &frame_operand(frame, instruction, o)->array[device];
+    double window = module_config_number(module, instruction, "window");
     struct attention a = {
+        .window = window > 0 ? (int64_t)window : 0,
         .sequence = (int64_t)module_config_number(module, instruction, "sequence"),
         .width = (int64_t)module_config_number(module, instruction, "head_dim"),
         .causal = strstr(module_value(module, instruction, ATTR_CUSTOM_CALL_TARGET), "causal") != NULL};
@@ -131,6 +148,7 @@ static int run_on(const struct frame *frame, int32_t instruction, int device, st
         a.batch = of[0]->shape[0] / a.sequence;
         a.heads = of[0]->shape[1] / a.width;
         a.kv = of[1]->shape[1] / a.width;
+        a.of_values = a.kv > 0 && of[2]->dims == 2 ? of[2]->shape[1] / a.kv : 0;
     }
     if ((code = check(frame, instruction, &a, operands, of)) < 0)
         return code;
@@ -138,8 +156,9 @@ static int run_on(const struct frame *frame, int32_t instruction, int device, st
     a.k = of[1]->data;
     a.v = of[2]->data;
     a.dy = operands == 4 ? of[3]->data : NULL;
+    const int64_t of_y[] = {of[0]->shape[0], a.heads * a.of_values};
     for (int o = 0; o < (a.dy ? 3 : 1) && code == 0; o++)
-        code = array_init(&out[o], of[o]->dims, of[o]->shape, of[o]->dtype, frame->st);
+        code = array_init(&out[o], 2, a.dy ? of[o]->shape : of_y, of[o]->dtype, frame->st);
     a.p = malloc((size_t)a.sequence * sizeof *a.p);
     a.ds = malloc((size_t)a.sequence * sizeof *a.ds);
     if (code == 0 && (!a.p || !a.ds))

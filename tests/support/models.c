@@ -62,8 +62,8 @@ void experts_load(const char *path, const char *mesh, int chunks, struct model *
 }
 
 /* Small, with sizes that are not alike: 6 heads of 4, 2 key-value heads; 4 sequences of 6 tokens. */
-static const char small[] = "model: transformer\nd-model: 20\nd-ff: 36\nheads: 6\nkv-heads: 2\n"
-                            "head-dim: 4\nsequence: 6\nvocabulary: 60\n";
+static const char small[] = "model: transformer\nd-model: 20\nd-ff: 36\nheads: 6\n"
+                            "sequence: 6\nvocabulary: 60\n";
 
 /* On a mesh; without one on one device, like a model that was read. */
 void transformer_load_like(struct transformer_case *s, const char *text, const char *mesh,
@@ -186,7 +186,8 @@ void transformer_same_as_one_chip(const char *text, const char *mesh, enum remat
 const char *transformer_with(const char *more)
 {
     static char text[1024];
-    snprintf(text, sizeof text, "%s%s%s", small, strstr(more, "layers:") ? "" : "layers: 2\n", more);
+    snprintf(text, sizeof text, "%s%s%s%s", small, strstr(more, "layers:") ? "" : "layers: 2\n",
+             strstr(more, "mla:") ? "" : "kv-heads: 2\nhead-dim: 4\n", more);
     return text;
 }
 
