@@ -29,7 +29,7 @@ END
 for line in 'layers: 32' 'd-model: 4096' 'd-ff: 14336' 'heads: 32' 'kv-heads: 8' 'vocabulary: 128256' 'tied: false'; do
     grep -qx "$line" llama.yaml || fail "no line '$line' in $(cat llama.yaml)"
 done
-grep -q '^sequence: 4096 # of 131072 at most' llama.yaml || fail "the sequence"
+grep -q '^sequence: 4096 # the model.s are longer' llama.yaml || fail "the sequence"
 grep -q '^# not read: .*rope_theta' llama.yaml || fail "rope_theta is not named"
 ! grep -q 'not said' llama.yaml || fail "something is not said: $(grep 'not said' llama.yaml)"
 sed -i -e 's/^kernel: .*/kernel: ideal\nfused: true/' -e 's/^attention: .*/attention: full/' -e '/^remat/d' llama.yaml
@@ -50,7 +50,8 @@ done
 
 # GPT-2's names; d-ff is 4 d-model.
 echo '{"n_embd": 768, "n_head": 12, "n_layer": 2, "n_positions": 1024, "vocab_size": 50257, "n_inner": null}' >gpt2.json
-"$icisim" model from-hf gpt2.json | grep -qx 'd-ff: 3072' || fail "d-ff of GPT-2"
+"$icisim" model from-hf gpt2.json | tee gpt2.yaml | grep -qx 'd-ff: 3072' || fail "d-ff of GPT-2"
+grep -qx 'gated: false' gpt2.yaml || fail "GPT-2 has no gate"
 
 # MaxText: with mesh, batch and rematerialisation.
 cat >base.yml <<'END'
@@ -80,6 +81,56 @@ grep -q '^# not said by a workload: ici_context_parallelism = 2' maxtext.yaml ||
 ! grep -q 'pipeline' maxtext.yaml || fail "a pipeline of one stage is none"
 "$icisim" run maxtext.yaml --chip v5e --slice 4x4 >/dev/null || fail "MaxText's does not run"
 
+# A model of MaxText's after base.yml takes precedence; widths of experts are those of mixtures; numbers may have underscores.
+cat >run.yml <<'END'
+model_name: llama3.1-8b
+base_moe_mlp_dim: 7168
+num_experts: 1
+vocab_size: 262_144
+mlp_activations: ["gelu", "linear"]
+weight_dtype: float32
+ici_fsdp_parallelism: -1
+ici_fsdp_transpose_parallelism: 2
+remat_policy: custom
+query_proj: offload
+out_proj: device
+mlpwo: remat
+END
+"$icisim" model from-maxtext base.yml run.yml >both.yaml
+for line in 'd-model: 1024' 'd-ff: 2816' 'vocabulary: 262144' 'activation: gelu' 'dtypes: {params: float32, state: float32}' \
+    '# --mesh is yours to say: tp=2, and fsdp takes the rest of the slice' 'remat: full # custom' 'keep: [q, o]' 'keep-on-host: true'; do
+    grep -qxF "$line" both.yaml || fail "no line '$line' in $(cat both.yaml)"
+done
+for said in 'model_name = llama3.1-8b; simulated: the sizes' 'ici_fsdp_transpose_parallelism = 2; simulated: no such axis'; do
+    grep -q "^# not said by a workload: $said" both.yaml || fail "$said: $(cat both.yaml)"
+done
+"$icisim" run both.yaml --chip v6e --slice 4x4 --mesh fsdp=8,tp=2 >/dev/null || fail "two files of MaxText's do not run"
+for block in deepseek:7168 mixtral:2816; do
+    printf 'num_experts: 8\nnum_experts_per_tok: 2\ndecoder_block: "%s"\n' "${block%:*}" >moe.yml
+    "$icisim" model from-maxtext base.yml run.yml moe.yml | grep -qx "d-ff: ${block#*:}" || fail "the width of experts of $block"
+done
+
+# Text beside pictures, embeddings tied by default, one product for two of a block without a gate, halves side by side.
+cat >gemma.json <<'END'
+{"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240,
+ "num_attention_heads": 8, "num_key_value_heads": 4, "num_hidden_layers": 34, "head_dim": 256, "vocab_size": 262208,
+ "hidden_activation": "gelu_pytorch_tanh"}, "vision_config": {"hidden_size": 1152, "num_hidden_layers": 27}}
+END
+"$icisim" model from-hf gemma.json >gemma.yaml
+for line in 'layers: 34' 'd-model: 2560' 'head-dim: 256' 'tied: true' 'activation: gelu' '# not read: vision_config '; do
+    grep -qxF "$line" gemma.yaml || fail "no line '$line' in $(cat gemma.yaml)"
+done
+cat >falcon.json <<'END'
+{"model_type": "falcon", "hidden_size": 4544, "ffn_hidden_size": 18176, "intermediate_size": 18176, "num_attention_heads": 71,
+ "num_hidden_layers": 32, "multi_query": true, "vocab_size": 65024}
+END
+"$icisim" model from-hf falcon.json >falcon.yaml
+for line in 'kv-heads: 1' 'head-dim: 64' 'gated: false' 'parallel: true'; do
+    grep -qxF "$line" falcon.yaml || fail "no line '$line' in $(cat falcon.yaml)"
+done
+sed 's/"hidden_size": 2560, //' gemma.json >no-width.json
+
+refuse 'there is no hidden_size; what the model has by default' from-hf no-width.json
 refuse 'write icisim model from-hf config.json' from-hf
 refuse 'the nearest is from-hf' from-hg llama.json
 refuse 'No such file' from-hf none.json

@@ -147,6 +147,7 @@ static const struct synonym {
     {"seq_len", "sequence"},
     {"fp8", "f8e4m3fn"},
     {"float8", "f8e4m3fn"},
+    {"fp4", "f4e2m1fn"},
     {"e4m3", "f8e4m3fn"},
     {"e5m2", "f8e5m2"},
     {"fp16", "f16"},
@@ -188,11 +189,11 @@ char *text_nearest(const char *name, const char *const names[], char text[static
         closest = least(closest, distance(name, names[i], limit));
     bool any = closest <= limit;
     for (int i = 0; any && names[i]; i++)
-        near += distance(name, names[i], limit) == closest;
+        near += text_index(names[i], names) == i && distance(name, names[i], limit) == closest;
     strcpy(text, !any ? "known are" : near == 1 ? "the nearest is" : "the nearest are");
     const char *separator = " ";
     for (int i = 0; names[i]; i++) {
-        if (any && distance(name, names[i], limit) != closest)
+        if (text_index(names[i], names) < i || (any && distance(name, names[i], limit) != closest))
             continue;
         append(text, separator, names[i]);
         separator = ", ";

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * icisim model from-hf|from-maxtext FILE: a configuration of Hugging Face (config.json) or MaxText (YAML) as a workload.
+ * icisim model from-hf|from-maxtext FILE ...: a configuration of Hugging Face (config.json) or MaxText (YAML) as a workload. Of
+ * several files a later one takes precedence, as a model of MaxText's does over base.yml; of Hugging Face's models with pictures
+ * text_config does.
  *
  * Every key of the file has one of three fates: it is written as a key of ours; it changes the time and has no key of ours, and a
  * comment says so; or it is named in a last comment as one that was not read. So nothing is left out in silence.
@@ -9,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/document.h"
 #include "base/text.h"
 #include "faces/command.h"
+#include "model/configuration.h"
 
-enum { FROM_HF, FROM_MAXTEXT, SOURCES, NAMES_MAX = 4 };
+enum { FROM_HF, FROM_MAXTEXT, SOURCES, NAMES_MAX = 4, KEPT = 64 };
 static const char *const source_names[] = {"from-hf", "from-maxtext", NULL};
 
 /* Our keys, and what each source calls them, the first that is there. */
@@ -34,12 +38,16 @@ static const struct key {
     {"heads",
      {{"num_attention_heads", "n_head", "num_heads"}, {"base_num_query_heads", "num_query_heads"}},
      true},
-    {"kv-heads", {{"num_key_value_heads"}, {"base_num_kv_heads", "num_kv_heads"}}, false},
+    {"kv-heads", {{"num_key_value_heads", "num_kv_heads"}, {"base_num_kv_heads", "num_kv_heads"}}, false},
     {"head-dim", {{"head_dim"}, {"head_dim"}}, false},
     {"vocabulary", {{"vocab_size"}, {"vocab_size"}}, true},
     {"tied", {{"tie_word_embeddings"}, {"logits_via_embedding"}}, false},
     {"allow-split-physical-axes", {{NULL}, {"allow_split_physical_axes"}}, false},
 };
+
+/* Hugging Face's types of model whose embedding is the unembedding where the file says nothing of it. */
+static const char tied_types[] =
+    "gemma gemma2 gemma3 gemma3_text gpt2 gpt_neo opt bloom falcon mpt cohere cohere2";
 
 /* What takes time and has no key of ours: unless the value is one of `harmless`. */
 static const struct unsaid {
@@ -62,111 +70,145 @@ static const struct unsaid {
     {"is_encoder_decoder", "false", "a decoder alone"},
     {"quantization_config", "null", "products of bf16"},
     {"quantization", "", "products of bf16"},
-    {"ici_pipeline_parallelism", "1", "no stages"},
-    {"ici_context_parallelism", "1", "sequences that are whole on a chip"},
-    {"ici_sequence_parallelism", "1", "sequences that are whole on a chip"},
-    {"dcn_data_parallelism", "1 -1", "one slice"},
-    {"dcn_fsdp_parallelism", "1", "one slice"},
-    {"dcn_pipeline_parallelism", "1", "one slice"},
+    {"model_name", "default",
+     "the sizes of these files; give its own, configs/models/NAME.yml, after base.yml"},
+    {"global_parameter_scale", "1", "sizes as they stand"},
     {"gradient_accumulation_steps", "1", "one micro-batch: --micro-batches"},
 };
 
-struct config {
-    const struct node *root;
-    int source;
-    bool *read; /* [root->count]: keys that have had their fate */
-};
-
-/* The value of a name, which is read by that; NULL where it is not there or null. */
-static const char *value_of(const struct config *config, const char *name)
+static int64_t experts_of(const struct configuration *config)
 {
-    for (int i = 0; name && i < config->root->count; i++)
-        if (strcmp(config->root->name[i], name) == 0) {
-            const struct node *node = config->root->child[i];
-            config->read[i] = true;
-            return node->kind == NODE_SCALAR && !node_is_empty(node) ? node->text : NULL;
-        }
-    return NULL;
+    int64_t experts = configuration_whole(config, "num_local_experts", 1);
+    experts = configuration_whole(config, "num_experts", experts);
+    return configuration_whole(config, "n_routed_experts", experts);
 }
 
-static int64_t whole_of(const struct config *config, const char *name, int64_t fallback)
+/* Experts have a width of their own, but in dense models, and in Mixtral of MaxText. */
+static bool is_other_width(const struct configuration *config, const char *name)
 {
-    const char *text = value_of(config, name);
-    return text ? strtoll(text, NULL, 10) : fallback;
+    const char *block = configuration_text(config, "decoder_block");
+    return strstr(name, "moe") && (experts_of(config) <= 1 || configuration_whole(config, name, 0) <= 0 ||
+                                   (block && strcmp(block, "mixtral") == 0));
 }
 
 /* The text of one of our keys in the file; NULL where it is not there. */
-static const char *find_key(const struct config *config, const char *ours)
+static const char *find_key(const struct configuration *config, const char *ours)
 {
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         for (int n = 0; strcmp(keys[k].ours, ours) == 0 && n < NAMES_MAX; n++) {
-            const char *text = value_of(config, keys[k].theirs[config->source][n]);
-            if (text)
+            const char *name = keys[k].theirs[config->source][n];
+            const char *text = configuration_text(config, name);
+            if (text && !is_other_width(config, name))
                 return text;
         }
     return NULL;
 }
 
-static int64_t number_of(const struct config *config, const char *ours)
+static int64_t number_of(const struct configuration *config, const char *ours)
 {
     const char *text = find_key(config, ours);
-    return text ? strtoll(text, NULL, 10) : 0;
+    return text ? configuration_number(text) : 0;
 }
 
 /* What a file may leave out, as Hugging Face's models have it; 0: nothing is known. */
-static int64_t fallback_of(const struct config *config, const char *ours)
+static int64_t fallback_of(const struct configuration *config, const char *ours)
 {
     int64_t heads = number_of(config, "heads");
     if (strcmp(ours, "kv-heads") == 0)
-        return heads;
+        return configuration_is(config, "multi_query") ? 1 : heads;
     if (strcmp(ours, "head-dim") == 0)
         return heads > 0 ? number_of(config, "d-model") / heads : 0;
-    return strcmp(ours, "d-ff") == 0 && value_of(config, "n_embd") ? 4 * number_of(config, "d-model") : 0;
+    return strcmp(ours, "d-ff") == 0 && configuration_text(config, "n_embd")
+               ? 4 * number_of(config, "d-model")
+               : 0;
 }
 
-static int write_key(const struct config *config, const struct key *key, FILE *out, struct status *st)
+static bool is_one_of(const struct configuration *config, const char *types)
 {
-    const char *text = find_key(config, key->ours);
-    int64_t fallback = text ? 0 : fallback_of(config, key->ours);
-    if (text)
-        fprintf(out, "%s: %s\n", key->ours,
-                strcmp(text, "True") == 0    ? "true"
-                : strcmp(text, "False") == 0 ? "false"
-                                             : text);
-    else if (fallback > 0)
-        fprintf(out, "%s: %" PRId64 "\n", key->ours, fallback);
+    const char *type = configuration_text(config, "model_type");
+    return type && text_has_word(types, type);
+}
+
+static int write_key(const struct configuration *config, const struct key *key, FILE *out, struct status *st)
+{
+    const char *text = find_key(config, key->ours), *name = key->theirs[config->source][0];
+    int64_t number = text ? configuration_number(text) : fallback_of(config, key->ours);
+    bool tied = strcmp(key->ours, "tied") == 0 && is_one_of(config, tied_types);
+    if ((text && number == 0) || (!text && tied))
+        fprintf(out, "%s: %s\n", key->ours, (text ? strcasecmp(text, "true") == 0 : tied) ? "true" : "false");
+    else if (number > 0)
+        fprintf(out, "%s: %" PRId64 "\n", key->ours, number);
+    else if (key->needed && find_key(config, "layers"))
+        return status_fail(st, STATUS_INPUT,
+                           "%s: there is no %s; what the model has by default, has to be added to the file",
+                           config->root[0]->file, name);
     else if (key->needed)
         return status_fail(st, STATUS_INPUT, "%s: there is no %s; is it a configuration of %s?",
-                           config->root->file, key->theirs[config->source][0],
+                           config->root[0]->file, name,
                            config->source == FROM_HF ? "Hugging Face" : "MaxText");
     return 0;
 }
 
+/* The first function of MaxText's list, of which the second is what it gates, or Hugging Face's. */
+static const char *function_of(const struct configuration *config, const struct node *list)
+{
+    static const char *const names[] = {"hidden_activation", "hidden_act", "activation_function"};
+    static const char *const functions[][2] = {{"gelu", "gelu"},       {"silu", "silu"}, {"swish", "silu"},
+                                               {"sigmoid", "sigmoid"}, {"tanh", "tanh"}, {"relu", "relu"}};
+    const char *text = list && list->count > 0 ? list->child[0]->text : NULL;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        const char *other = configuration_text(config, names[n]);
+        text = text ? text : other;
+    }
+    for (size_t f = 0; text && f < sizeof functions / sizeof *functions; f++)
+        if (strstr(text, functions[f][0]))
+            return functions[f][1];
+    return NULL;
+}
+
+/* One gate or none, what it is made of, and blocks whose two halves work side by side. */
+static void write_block(const struct configuration *config, FILE *out)
+{
+    static const char ungated[] = "gpt2 gpt_neo gpt_neox gptj gpt_bigcode codegen opt bloom falcon phi mpt "
+                                  "starcoder2 nemotron";
+    static const char parallel[] = "gpt_neox gptj codegen falcon phi cohere cohere2";
+    const struct node *list = configuration_node(config, "mlp_activations");
+    bool plain = list ? list->count == 1 : is_one_of(config, ungated) || configuration_text(config, "n_embd");
+    const char *function = function_of(config, list);
+    bool one_by_one = configuration_text(config, "use_parallel_residual") &&
+                      !configuration_is(config, "use_parallel_residual");
+    if (plain)
+        fputs("gated: false\n", out);
+    if (function)
+        fprintf(out, "activation: %s\n", function);
+    if (is_one_of(config, parallel) && !one_by_one)
+        fputs("parallel: true\n", out);
+}
+
 /* Sequences, and how many tokens a chip has; Hugging Face says the longest sequence only. */
-static void write_batch(const struct config *config, FILE *out)
+static void write_batch(const struct configuration *config, FILE *out)
 {
     enum { LONG = 4096 };
     if (config->source == FROM_MAXTEXT) {
-        int64_t sequence = whole_of(config, "max_target_length", LONG);
-        const char *batch = value_of(config, "per_device_batch_size");
+        int64_t sequence = configuration_whole(config, "max_target_length", LONG);
+        const char *batch = configuration_text(config, "per_device_batch_size");
         fprintf(out, "sequence: %" PRId64 "\ntokens-per-chip: %.0f\n", sequence,
                 (batch ? strtod(batch, NULL) : 1) * (double)sequence);
         return;
     }
-    int64_t longest = whole_of(config, "max_position_embeddings", whole_of(config, "n_positions", LONG));
+    int64_t longest = configuration_whole(config, "max_position_embeddings",
+                                          configuration_whole(config, "n_positions", LONG));
     int64_t sequence = longest < LONG ? longest : LONG;
-    fprintf(out, "sequence: %" PRId64 " # of %" PRId64 " at most; --tokens-per-chip is yours to say, too\n",
-            sequence, longest);
+    fprintf(out, "sequence: %" PRId64 " # %s; --tokens-per-chip is yours to say, too\n", sequence,
+            longest > sequence ? "the model's are longer" : "at most");
     fprintf(out, "tokens-per-chip: %" PRId64 "\n", sequence);
 }
 
-static void write_experts(const struct config *config, FILE *out)
+static void write_experts(const struct configuration *config, FILE *out)
 {
-    int64_t experts = whole_of(config, "num_local_experts", 0);
-    experts = whole_of(config, "num_experts", experts);
-    experts = whole_of(config, "n_routed_experts", experts);
-    int64_t taken = whole_of(config, "num_experts_per_tok", 1);
-    const char *capacity = value_of(config, "capacity_factor");
+    int64_t experts = experts_of(config);
+    int64_t taken = configuration_whole(config, "num_experts_per_tok", 1);
+    const char *capacity = configuration_text(config, "capacity_factor");
     if (experts > 1)
         fprintf(out,
                 "moe: {experts: %" PRId64 ", top-k: %" PRId64 ", capacity-factor: %s, expert-axis: ep, "
@@ -175,75 +217,138 @@ static void write_experts(const struct config *config, FILE *out)
 }
 
 /* The axes that MaxText names and that are ours, where no length is left to it (-1). */
-static void write_mesh(const struct config *config, FILE *out)
+static void write_mesh(const struct configuration *config, FILE *out)
 {
     static const char *const axes[][2] = {{"ici_data_parallelism", "dp"},
                                           {"ici_fsdp_parallelism", "fsdp"},
                                           {"ici_tensor_parallelism", "tp"},
                                           {"ici_expert_parallelism", "ep"}};
     char mesh[128] = "";
-    bool known = true;
+    const char *rest = NULL;
     for (size_t a = 0; a < sizeof axes / sizeof *axes; a++) {
-        int64_t length = whole_of(config, axes[a][0], 1);
-        known = known && length > 0;
+        int64_t length = configuration_whole(config, axes[a][0], 1);
+        if (length < 1)
+            rest = axes[a][1];
         if (length > 1)
             text_add(mesh, sizeof mesh, "%s%s=%" PRId64, *mesh ? "," : "", axes[a][1], length);
     }
-    if (known && *mesh)
+    if (rest)
+        fprintf(out, "# --mesh is yours to say: %s%s%s takes the rest of the slice\n", mesh,
+                *mesh ? ", and " : "", rest);
+    else if (*mesh)
         fprintf(out, "mesh: \"%s\"\n", mesh);
-    const char *remat = value_of(config, "remat_policy");
-    if (remat)
-        fprintf(out, "remat: %s # %s\n",
-                strcmp(remat, "full") == 0                                            ? "full"
-                : strncmp(remat, "minimal", 7) == 0 || strncmp(remat, "save", 4) == 0 ? "products"
-                                                                                      : "none",
-                remat);
+}
+
+/* What MaxText's policy keeps for the backward pass: by name, or, of a custom one, as the file says of each product. */
+static void find_kept(const struct configuration *config, const char *policy, char keep[static KEPT],
+                      bool *on_host)
+{
+    static const char *const kept[][2] = {{"save_qkv_proj", "q, k, v"},
+                                          {"qkv_proj_offloaded", "q, k, v"},
+                                          {"save_out_proj", "o"},
+                                          {"save_dot_except_mlpwi", "q, k, v, o, down"},
+                                          {"save_dot_except_mlp", "q, k, v, o"},
+                                          {"minimal_offloaded", "q, k, v, o, gate, up, down"}};
+    static const char *const named[][2] = {{"query_proj", "q"}, {"key_proj", "k"},       {"value_proj", "v"},
+                                           {"out_proj", "o"},   {"mlpwi_0", "gate"},     {"mlpwi_1", "up"},
+                                           {"mlpwo", "down"},   {"context", "attention"}};
+    *on_host = strstr(policy, "offloaded");
+    for (size_t k = 0; k < sizeof kept / sizeof *kept; k++)
+        if (strcmp(policy, kept[k][0]) == 0)
+            text_add(keep, KEPT, "%s", kept[k][1]);
+    for (size_t n = 0; n < sizeof named / sizeof *named; n++) {
+        const char *where = configuration_text(config, named[n][0]);
+        bool is_custom = strcmp(policy, "custom") == 0 && where;
+        if (is_custom && text_has_word("device offload", where))
+            text_add(keep, KEPT, "%s%s", *keep ? ", " : "", named[n][1]);
+        *on_host = *on_host || (is_custom && strcmp(where, "offload") == 0);
+    }
+}
+
+static void write_remat(const struct configuration *config, FILE *out)
+{
+    const char *policy = configuration_text(config, "remat_policy");
+    char keep[KEPT] = "";
+    bool on_host = false;
+    if (!policy)
+        return;
+    find_kept(config, policy, keep, &on_host);
+    bool is_minimal = strncmp(policy, "minimal", strlen("minimal")) == 0 && !*keep;
+    fprintf(out, "remat: %s # %s\n", is_minimal ? "products" : "full", policy);
+    if (*keep)
+        fprintf(out, "keep: [%s]\n%s", keep, on_host ? "keep-on-host: true\n" : "");
+}
+
+/* Types, and products that MaxText makes one of. */
+static void write_types(const struct configuration *config, FILE *out)
+{
+    const char *dtype = configuration_text(config, "dtype"),
+               *weights = configuration_text(config, "weight_dtype");
+    bool qkv = configuration_is(config, "fused_qkv"), mlp = configuration_is(config, "fused_mlp");
+    if (dtype)
+        fprintf(out, "dtype: %s\n", dtype);
+    if (weights)
+        fprintf(out, "dtypes: {params: %s, state: %s}\n", weights, weights);
+    if (qkv && mlp)
+        fputs("fused: true\n", out);
+    else if (qkv || mlp)
+        fprintf(out, "# not said by a workload: %s = True; simulated: a product each\n",
+                qkv ? "fused_qkv" : "fused_mlp");
+}
+
+static void write_difference(const char *name, const char *value, const char *instead, FILE *out)
+{
+    fprintf(out, "# not said by a workload: %s%s%s; simulated: %s\n", name, value ? " = " : "",
+            value ? value : "", instead);
 }
 
 /* What the simulation has instead of what the file asks for. */
-static void write_unsaid(const struct config *config, FILE *out)
+static void write_unsaid(const struct configuration *config, FILE *out)
 {
     for (size_t u = 0; u < sizeof unsaid / sizeof *unsaid; u++) {
-        const struct node *node = node_get(config->root, unsaid[u].name);
-        const char *text = value_of(config, unsaid[u].name);
+        const struct node *node = configuration_node(config, unsaid[u].name);
+        const char *text = configuration_text(config, unsaid[u].name);
         bool is_scalar = node && node->kind == NODE_SCALAR;
         if (node && !(is_scalar && (!text || !*text || text_has_word(unsaid[u].harmless, text))))
-            fprintf(out, "# not said by a workload: %s%s%s; simulated: %s\n", unsaid[u].name,
-                    is_scalar ? " = " : "", is_scalar ? text : "", unsaid[u].instead);
+            write_difference(unsaid[u].name, is_scalar ? text : NULL, unsaid[u].instead, out);
     }
-    size_t width = 0;
-    for (int i = 0; i < config->root->count; i++)
-        if (!config->read[i]) {
-            width = width == 0 || width > 100 ? (size_t)fprintf(out, "%s# not read: ", width ? "\n" : "")
-                                              : width + 1;
-            width += (size_t)fprintf(out, "%s ", config->root->name[i]);
+    for (int r = 0; r < config->roots; r++)
+        for (int i = 0; i < config->root[r]->count; i++) {
+            const char *name = config->root[r]->name[i], *tail = strstr(name, "_parallelism");
+            bool is_axis = tail && !tail[strlen("_parallelism")] && !config->read[r][i];
+            const char *length = is_axis ? configuration_text(config, name) : NULL;
+            if (length && strcmp(length, "1") != 0 && strcmp(length, "-1") != 0)
+                write_difference(name, length, strncmp(name, "dcn_", 4) == 0 ? "one slice" : "no such axis",
+                                 out);
         }
-    if (width)
-        putc('\n', out);
 }
 
-static int write_model(const struct config *config, FILE *out, struct status *st)
+static int write_model(const struct configuration *config, FILE *out, struct status *st)
 {
     fprintf(out,
             "# %s, by icisim model %s; run it with --chip, --slice and --mesh: fsdp=..,tp=..\nmodel: "
             "transformer\n",
-            config->root->file, source_names[config->source]);
+            config->root[0]->file, source_names[config->source]);
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         if (write_key(config, &keys[k], out, st) < 0)
             return st->code;
     write_batch(config, out);
     fputs("attention: causal\nkernel: flash\n", out);
+    write_block(config, out);
     write_experts(config, out);
-    if (config->source == FROM_MAXTEXT)
+    if (config->source == FROM_MAXTEXT) {
+        write_types(config, out);
         write_mesh(config, out);
-    else
+        write_remat(config, out);
+    } else
         fputs("remat: full\n", out);
     write_unsaid(config, out);
+    configuration_print_unread(config, out);
     return 0;
 }
 
 /* The whole text first, so that a fault prints none of it. */
-static int print_model(const struct config *config, struct status *st)
+static int print_model(const struct configuration *config, struct status *st)
 {
     char *text = NULL;
     size_t bytes;
@@ -262,30 +367,35 @@ static int print_model(const struct config *config, struct status *st)
 static int model(struct settings *settings, struct status *st)
 {
     const struct setting *said = &settings->of[option_index(option_by_name("config"))];
-    if (said->count != 2)
+    if (said->count < 2 || said->count > CONFIGURATION_FILES + 1)
         return status_fail(st, STATUS_INPUT,
-                           "which? write icisim model from-hf config.json, or from-maxtext FILE.yml");
-    struct document document = {0};
-    struct config config = {.source = text_choice("source", said->text[0], source_names, st)};
-    int code = config.source < 0 ? config.source : document_load(&document, said->text[1], st);
-    if (code == 0)
-        code = node_is_mapping(document.root, "a configuration", st);
-    if (code == 0) {
-        config.root = document.root;
-        config.read = calloc((size_t)document.root->count + 1, sizeof *config.read);
-        code = config.read ? print_model(&config, st) : status_nomem(st);
+                           "which? write icisim model from-hf config.json, or from-maxtext FILE.yml, with up "
+                           "to %d files",
+                           CONFIGURATION_FILES);
+    struct document document[CONFIGURATION_FILES] = {0};
+    struct configuration config = {.source = text_choice("source", said->text[0], source_names, st)};
+    int code = config.source < 0 ? config.source : 0;
+    for (int f = 0; f + 1 < (int)said->count && code == 0; f++) {
+        code = document_load(&document[f], said->text[f + 1], st);
+        if (code == 0)
+            code = configuration_add(&config, document[f].root, st);
     }
-    free(config.read);
-    document_free(&document);
+    if (code == 0)
+        code = print_model(&config, st);
+    configuration_free(&config);
+    for (int f = 0; f < CONFIGURATION_FILES; f++)
+        document_free(&document[f]);
     return code;
 }
 
 const struct command command_model = {
     .name = "model",
-    .arguments = "from-hf|from-maxtext FILE",
+    .arguments = "from-hf|from-maxtext FILE ...",
     .what = "writes a workload from a configuration of Hugging Face or MaxText",
-    .more = "The workload goes to stdout: icisim model from-hf config.json >model.yaml. Comments in it name "
-            "what it cannot say.",
+    .more =
+        "The workload goes to stdout: icisim model from-hf config.json >model.yaml, or from-maxtext base.yml "
+        "configs/models/llama3.1-8b.yml, of which the later takes precedence. Comments in it name what it "
+        "cannot say.",
     .bit = FOR_IMPORT,
     .run = model,
 };

@@ -295,9 +295,9 @@ const struct option_row option_table[] = {
     {.name = "part", .positional = true, .argument = "PART.csv", .list = LIST_REPEAT, .group = GROUP_WORK,
      .commands = FOR_MERGE, .doc = "CSV of a shard"},
 
-    {.name = "config", .positional = true, .argument = "from-hf|from-maxtext FILE", .list = LIST_REPEAT,
+    {.name = "config", .positional = true, .argument = "from-hf|from-maxtext FILE ...", .list = LIST_REPEAT,
      .values = "from-hf from-maxtext", .group = GROUP_WORK, .commands = FOR_IMPORT,
-     .doc = "whose configuration, and its file: config.json, base.yml"},
+     .doc = "whose configuration, and its files, later ones first: config.json, base.yml"},
 
     {.name = "file", .positional = true, .argument = "FILE", .group = GROUP_WORK, .commands = FOR_TIMES,
      .doc = "CSV of measured times"},

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * configuration: what others call a model's sizes, in mappings from YAML or JSON that take precedence over one another, and
+ * which of their names have been read, so that the rest can be named.
+ *
+ * Units: none. Errors: STATUS_INPUT, STATUS_NOMEM.
+ * Ownership: nodes and texts are the documents', which outlive the configuration; configuration_free() is safe on a zeroed one.
+ */
+#ifndef ICISIM_CONFIGURATION_H
+#define ICISIM_CONFIGURATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/document.h"
+
+enum { CONFIGURATION_FILES = 4, CONFIGURATION_ROOTS = 2 * CONFIGURATION_FILES };
+
+struct configuration {
+    const struct node *root[CONFIGURATION_ROOTS]; /* mappings, the one that takes precedence first */
+    bool *read[CONFIGURATION_ROOTS];              /* of each, [count]: names that have been asked for */
+    int roots, source;                            /* source: for its user */
+};
+
+/* Adds a mapping, with precedence over those that are there; its text_config takes precedence over itself. At most
+ * CONFIGURATION_FILES are added. */
+int configuration_add(struct configuration *config, const struct node *node, struct status *st);
+void configuration_free(struct configuration *config);
+
+/* The node of a name, which is read by that; NULL where it is in no mapping. */
+const struct node *configuration_node(const struct configuration *config, const char *name);
+/* Its text; NULL where it is not there, null, or no scalar. */
+const char *configuration_text(const struct configuration *config, const char *name);
+/* A whole number, such as 32_000; 0 for what is none. */
+int64_t configuration_number(const char *text);
+int64_t configuration_whole(const struct configuration *config, const char *name, int64_t fallback);
+bool configuration_is(const struct configuration *config, const char *name); /* true, or True */
+
+/* Prints the names that nobody has asked for, as comments of YAML. */
+void configuration_print_unread(const struct configuration *config, FILE *out);
+
+#endif
