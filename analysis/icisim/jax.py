@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     import jax
     import pandas
 
+ROW_BY_ROW = ("a text does not say where its devices are: they are assumed row by row, which can cost a factor of 3; mesh= lays them, or "
+              "devices.csv beside the text")
 CPU_TEXT = "compiled for virtual CPU devices: not the TPU compiler's text; pip install libtpu"
 
 # What libtpu calls a chip; and the marketing names of chips.
@@ -93,8 +95,7 @@ class Topology:
         else:
             self.compiler = f"XLA:CPU of jaxlib {importlib.metadata.version('jaxlib')}"
             self.devices = _cpu_devices(math.prod(self.shape) * self.cores)
-            places = [tuple(reversed(place)) for place in itertools.product(*(range(n) for n in reversed(self.shape)))]
-            self.coords = [_place(place, core) for place in places for core in range(self.cores)]
+            self.coords = _places(self.shape, self.cores)
 
     def _ask_libtpu(self) -> None:
         _jax()
@@ -147,6 +148,12 @@ def _sizes(axes: str, physical: Mapping[str, int]) -> dict[str, int]:
 
     parts = [axis.partition("=") for axis in axes.split(",")]
     return {name: math.prod(map(length, laid.split("*"))) for name, _, laid in parts}
+
+
+def _places(shape: Sequence[int], cores: int) -> list[tuple[int, int, int, int]]:
+    """Of all devices of a slice, as JAX numbers them: the core fastest, then x."""
+    chips = (tuple(reversed(chip)) for chip in itertools.product(*(range(n) for n in reversed(shape))))
+    return [_place(chip, core) for chip in chips for core in range(cores)]
 
 
 def _place(coords: Sequence[int], core: int) -> tuple[int, int, int, int]:
@@ -329,9 +336,7 @@ def _fill(folder: Path, lowered: Any, topo: Topology, order: list[Any], mesh: di
     try:
         text, compiled = _compiled_text(lowered, topo, options, new / "dump")
         (new / "module.hlo").write_text(text)
-        header = "id,x,y,z" + (",core" if topo.cores > 1 else "")
-        rows = [",".join(map(str, (i, *place[: 3 + (topo.cores > 1)]))) for i, place in enumerate(order)]
-        (new / "devices.csv").write_text("\n".join([header, *rows]) + "\n")
+        (new / "devices.csv").write_text(_device_rows(order, topo.cores))
         memory = compiled.memory_analysis()
         sizes = {name: getattr(memory, name) for name in dir(memory) if name.endswith("_in_bytes") and not name.startswith("host_")}
         cost = compiled.cost_analysis() or {}
@@ -390,29 +395,56 @@ def simulate(program: Any, *, chip: str | None = None, slice: str | Sequence[int
     """
     if isinstance(program, Compiled):
         path, chip, slice = program.path, chip or program.chip, slice or program.slice
-    else:
-        path = _path_of(program)
     if chip is None or slice is None:
         raise Error('where? ij.simulate(program, chip="v5p", slice="4x4x4")')
-    shape = slice if isinstance(slice, str) else "x".join(map(str, slice))
-    result = _run(path, chip=_SYNONYMS.get(chip, chip), slice=shape, mesh=mesh, **options)[0]
+    chip, shape = _SYNONYMS.get(chip, chip), slice if isinstance(slice, str) else "x".join(map(str, slice))
+    if not isinstance(program, Compiled):
+        path = _path_of(program, chip, shape)
+        if mesh is None and not {"devices", "on"} & set(options) and not _devices_of(path).exists():
+            warnings.warn(ROW_BY_ROW, stacklevel=2)
+    result = _run(path, chip=chip, slice=shape, mesh=mesh, **options)[0]
     if isinstance(program, Compiled):
         result.compiled = program
     return result
 
 
-def _path_of(program: Any) -> str:
+def _devices_of(path: str) -> Path:
+    """The file that says where the devices are: in a dump, or beside a text."""
+    return (Path(path) if os.path.isdir(path) else Path(path).parent) / "devices.csv"
+
+
+def _path_of(program: Any, chip: str, slice_: str) -> str:
+    """Where its text is: kept in the cache, with the places of its devices beside it where JAX knows them."""
     text = program.as_text() if hasattr(program, "as_text") else program
     if isinstance(text, os.PathLike) or (isinstance(text, str) and "\n" not in text):
         return os.fspath(text)
-    folder = _cache() / "texts"
+    rows = _device_rows(_order_of(program, chip, slice_), _CORES.get(chip, 1))
+    folder = _cache() / "texts" / hashlib.sha256((text + rows).encode()).hexdigest()[:24]
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (hashlib.sha256(text.encode()).hexdigest()[:24] + ".hlo")
-    if not path.exists():
-        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".new", delete=False) as file:
-            file.write(text)
-        os.replace(file.name, path)
-    return str(path)
+    for name, content in (("devices.csv", rows), ("module.hlo", text)):
+        if content and not (folder / name).exists():
+            with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".new", delete=False) as file:
+                file.write(content)
+            os.replace(file.name, folder / name)
+    return str(folder / "module.hlo")
+
+
+def _order_of(program: Any, chip: str, slice_: str) -> list[tuple[int, int, int, int]]:
+    """(x, y, z, core) of the devices that a jax Compiled is for, in the order of its numbering; none of what does not know."""
+    if not hasattr(program, "output_shardings"):
+        return []
+    found = [s.mesh for s in _jax().tree.leaves((program.input_shardings, program.output_shardings)) if hasattr(s, "mesh")]
+    devices = list(found[0].devices.flat) if found else []
+    if all(hasattr(device, "coords") for device in devices):
+        return [_place(device.coords, getattr(device, "core_on_chip", 0)) for device in devices]
+    places = _places(_native.Slice({"chip": chip, "slice": slice_}).shape, _CORES.get(chip, 1))
+    return [places[device.id] for device in devices] if max(device.id for device in devices) < len(places) else []
+
+
+def _device_rows(order: Sequence[Sequence[int]], cores: int) -> str:
+    """devices.csv."""
+    rows = [",".join(map(str, (i, *place[: 3 + (cores > 1)]))) for i, place in enumerate(order)]
+    return "\n".join(["id,x,y,z" + (",core" if cores > 1 else ""), *rows]) + "\n" if rows else ""
 
 
 @dataclasses.dataclass

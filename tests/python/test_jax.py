@@ -73,8 +73,12 @@ def test_what_can_be_simulated(tmp_path):
         real = jax.jit(mlp, out_shardings=jax.NamedSharding(mesh, P("dp"))).lower(
             *(jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=jax.NamedSharding(mesh, p)) for s, p in zip(SHAPES, SPECS))).compile()
     (tmp_path / "module_0001.jit_mlp.after_optimizations.txt").write_text(c.as_text())
-    for program in (real, c.as_text(), c.path, Path(c.path), tmp_path):
+    for program in (real, c.path, Path(c.path)):  # these know where their devices are
         assert ij.simulate(program, **where).time_s == pytest.approx(time_s, rel=1e-6)
+    for program in (c.as_text(), tmp_path):
+        assert ij.simulate(program, mesh={"dp": 2, "tp": 4}, **where).time_s == pytest.approx(time_s, rel=1e-6)
+        with pytest.warns(UserWarning, match="assumed row by row"):
+            ij.simulate(program, **where)
     with pytest.raises(icisim.Error, match="where?"):
         ij.simulate(c.as_text())
 
