@@ -55,12 +55,14 @@ static size_t record_bytes(const struct crew *crew)
 /* Takes the next index, -1 if there is none to begin. */
 static int64_t take_index(struct shared *shared, int w, int64_t count)
 {
-    int64_t index = shared->at[w] = shared->next++;
+    int64_t index = shared->next++;
+    shared->at[w] = index;
     while (index < count && index >= shared->limit && !shared->end)
         usleep(PAUSE_US);
     if (index < count && !shared->end)
         return index;
-    return shared->at[w] = -1;
+    shared->at[w] = -1;
+    return -1;
 }
 
 static void write_record(int results, const char *at, size_t bytes)
