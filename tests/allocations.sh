@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every allocation fails once, in commands of all kinds: exit status 2 and one line, nothing is left in memory or on disk, and what
-# was printed before is right. What can do without the memory may also end as if nothing had happened. ICISIM_ALLOCATIONS says how many sites of a command
-# are tried at most, evenly apart; 2000 is all of them. shims/failing_malloc.c says whose allocations they are.
+# was printed before is right. What can do without the memory may also end as if nothing had happened. ICISIM_ALLOCATIONS says how many
+# allocations of a command are tried at most, evenly apart; 3000 is all of most commands. shims/failing_malloc.c says whose allocations they are.
 set -eu
 . tests/support/sanitized.sh
 build=$(dirname "$(realpath "$1")")
@@ -13,7 +13,7 @@ if [ ! -e "$shim" ]; then
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-exec python3 - "$program" "$shim" "$PWD" "$scratch" "${ICISIM_ALLOCATIONS:-10}" <<'END'
+exec python3 - "$program" "$shim" "$PWD" "$scratch" "${ICISIM_ALLOCATIONS:-10}" "${ICISIM_JOBS:-2}" <<'END'
 import concurrent.futures
 import os
 import shlex
@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 
-program, shim, source, scratch, most = sys.argv[1:5] + [int(sys.argv[5])]
+program, shim, source, scratch, most, workers = sys.argv[1:5] + [int(n) for n in sys.argv[5:]]
 commands = f"""
 run all-gather --slice 4x4 --size 1MiB --ring uni,bidi --engine event --csv out.csv --steps
 run all-to-all --slice 2x3 --size 36KiB --engine event --critical-path --check
@@ -43,7 +43,17 @@ fit {source}/tests/golden/measured.csv --chip v5e --slice 4x4 --axis x --predict
 lower {source}/workloads/net-fsdp-tp.yaml
 lower {source}/workloads/moe-example.yaml
 run {source}/workloads/llama-8b.yaml --layers 1
-run {source}/workloads/moe-zipf.yaml
+run {source}/workloads/moe-zipf.yaml --slice 2x4 --mesh ep=8
+run {source}/workloads/moe-zipf.yaml --slice 2x4 --mesh ep=8 --draws 3
+run {source}/workloads/mixtral-8x7b.yaml --layers 1
+run {source}/workloads/llama-8b.yaml --layers 2 --slice 2x2 --mesh fsdp=2,tp=2 --ring bidi --strategy bidi --critical-path
+sweep {source}/workloads/llama-8b.yaml --chip v5p --chips 2 --mesh all --top 3 --layers 1 --csv out.csv
+run {source}/workloads/compiled/ring.hlo --chip v6e --slice 2x4 --by source --gains --instructions out.csv --html out.html
+run {source}/workloads/compiled/ring.hlo --chip v6e --slice 2x4 --memory
+lower {source}/workloads/llama-8b.yaml --layers 1 --slice 2x4 --mesh fsdp=4,tp=2 --ring bidi
+run all-gather --slice 4x4x8 --chip v5p --size 1MiB --algorithm best
+compare-measured {source}/analysis/published/published.csv --where chip=v7x --ring bidi-half
+model from-hf config.json
 run {source}/workloads/distillation.yaml
 run all-gather --slice 4 --size 1MiB --engine both
 run {source}/workloads/compiled/ring.hlo --slice 4x4 --count-only
@@ -51,16 +61,15 @@ run {source}/workloads/compiled/ring.hlo --slice 4x4 --count-only
 
 
 def run(words, folder, fail_at=0):
-    environ = dict(os.environ, LD_PRELOAD=shim, ICISIM_FAIL_AT=str(fail_at), ICISIM_FAIL_REPORT="/proc/self/fd/9")
-    report = os.open(folder + ".report", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-    command = ["bash", "-c", f'exec 9<>"$0"; LD_PRELOAD={shlex.quote(shim)} exec "$@"', folder + ".report", program, *words]
-    del environ["LD_PRELOAD"]
+    environ = dict(os.environ, LD_PRELOAD=shim, ICISIM_FAIL_AT=str(fail_at), ICISIM_FAIL_REPORT=folder + ".report")
+    report = folder + ".report"
+    open(report, "w").close()
     try:
-        done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=600)
+        done = subprocess.run([program, *words], cwd=folder, env=environ, capture_output=True, timeout=600)
     except subprocess.TimeoutExpired:
         return None, b"", "takes more than ten minutes", [0, 0, 0], []
-    told = os.read(report, 4096).decode().split() or ["0", "0", "0"]
-    os.close(report)
+    with open(report) as file:
+        told = file.read().split() or ["0", "0", "0"]
     return done.returncode, done.stdout, done.stderr.decode(errors="replace"), [int(n) for n in told[:3]], told[3:]
 
 
@@ -89,10 +98,10 @@ def attempt(job):
     faults = []
     if code == 0 and out == want["out"] and written(folder) == want["files"]:
         pass  # it could do without
-    elif not want["out"].startswith(out):
-        faults.append(f"exit {code}, other output: {out.decode()[-200:]}")
     elif words[0] == "sweep" and code == 1 and "points failed" in err and b"out of memory" in written(folder)["out.csv"]:
         pass  # a worker's
+    elif not want["out"].startswith(out):
+        faults.append(f"exit {code}, other output: {out.decode()[-200:]}")
     elif code != 2 or lines != 1 or not err.startswith("icisim: "):
         faults.append(f"exit {code}, {lines} lines: {err.strip()[:200]}")
     elif "out.csv" in written(folder) and words[0] != "sweep":
@@ -108,12 +117,15 @@ os.mkdir(os.path.join(scratch, "files"))
 os.chdir(os.path.join(scratch, "files"))
 with open("pairs.csv", "w") as file:
     file.write("from,to,size_bytes\n0,1,640\n3,2,64\n")
+with open("config.json", "w") as file:
+    file.write('{"model_type": "llama", "hidden_size": 384, "intermediate_size": 1152, "num_hidden_layers": 3, '
+               '"num_attention_heads": 6, "num_key_value_heads": 2, "vocab_size": 3200}')
 for shard in ("0", "1"):
     subprocess.run([program, "sweep", "all-gather", "--slice", "4", "--size", "1KiB:8KiB:x2", "--engine", "event", "--shard",
                     shard + "/2", "--csv", f"part-{shard}.csv"], check=True)
 os.chdir(scratch)
 failed, tried = False, 0
-with concurrent.futures.ThreadPoolExecutor(2) as pool:
+with concurrent.futures.ThreadPoolExecutor(workers) as pool:
     for command in commands:
         words = shlex.split(command)
         folder = fresh("want")
@@ -126,9 +138,8 @@ with concurrent.futures.ThreadPoolExecutor(2) as pool:
             print(f"{command}: leaves {report[1]} blocks by itself")
             failed = True
         want = {"out": out, "files": written(folder), "report": report}
-        sites = min(report[0], 2000)
-        step = max(1, sites // most)
-        numbers = range(1, sites + 1, step)
+        sites = min(report[0], most)
+        numbers = [1 + i * report[0] // sites for i in range(sites)]
         tried += len(numbers)
         for n, fault in zip(numbers, pool.map(attempt, [(words, n, want, f"site{n}") for n in numbers])):
             if fault:

@@ -58,7 +58,9 @@ void ranking_add(struct ranking *ranking, int64_t index, const struct result *re
     ranking->seen++;
     ranking->unfit += result->code == STATUS_MEMORY;
     ranking->uneven += result->code == STATUS_UNEVEN;
-    ranking->refused += result->code < 0 && result->code != STATUS_MEMORY && result->code != STATUS_UNEVEN;
+    ranking->failed += result->code < 0 && !status_is_refusal(result->code);
+    ranking->refused += result->code != STATUS_MEMORY && result->code != STATUS_UNEVEN && result->code < 0 &&
+                        status_is_refusal(result->code);
     if (result->code < 0 || !(result->time_s >= 0))
         return;
     ranking->timed++;
@@ -74,6 +76,7 @@ static void print_left(const struct ranking *ranking, FILE *out)
     } left[] = {{ranking->unfit, "exceed HBM"},
                 {ranking->uneven, "cannot split the batch evenly"},
                 {ranking->refused, "are invalid"},
+                {ranking->failed, "failed"},
                 {ranking->slower, "pruned by bound"}};
     for (size_t i = 0; i < sizeof left / sizeof *left && ranking->searched; i++)
         if (left[i].points > 0)
@@ -95,5 +98,8 @@ int ranking_print(const struct ranking *ranking, FILE *out, struct status *st)
                            ranking->seen);
     fprintf(out, "# the fastest %d of %" PRId64 " points, fastest first", ranking->count, ranking->seen);
     print_left(ranking, out);
-    return report_table(ranking->result, ranking->count, ranking->width, out, st);
+    if (report_table(ranking->result, ranking->count, ranking->width, out, st) < 0 || ranking->failed == 0)
+        return st->code;
+    return status_fail(st, STATUS_ENGINE, "%" PRId64 " of %" PRId64 " points failed; --csv FILE says how",
+                       ranking->failed, ranking->seen);
 }

@@ -24,9 +24,9 @@ struct ranking {
     int64_t *index;        /* [top] of their points: of two that take as long, the first one comes first */
     int64_t seen, timed;   /* points, and those among them that have a time */
 
-    /* Without a time: too large for the memory, without whole sequences on a shard, wrong in another way. A search
-     * (search.h) prints these, and how many points it did not simulate. */
-    int64_t unfit, uneven, refused;
+    /* Without a time: too large for the memory, without whole sequences on a shard, wrong in another way; or right, but their
+     * simulation failed. A search (search.h) prints these, and how many points it did not simulate. */
+    int64_t unfit, uneven, refused, failed;
     bool searched;
     int64_t slower;
 };
