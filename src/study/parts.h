@@ -16,14 +16,15 @@
  * {from: a, to: b, time: 20us}; `transfers: {time: 20us}` stands for one from each part to the next. Any number of parts may hand
  * something to any others, as long as nothing comes back to where it began.
  *
- * A batch passes all parts and all transfers. Each of these works on one batch at a time; a transfer runs beside the parts, as
- *XX the time from one batch to the next is
+ * A batch passes all parts and all transfers. Each of these works on one batch at a time; a transfer runs beside the parts. So
+ * the time from one batch to the next is
  *
  *     max(longest part or transfer, longest way of a batch through them / in_flight)
  *
  * because the only circles in what waits for what are a part (or transfer) that waits for itself, one batch before, and a way
- * through, which waits for its end in_flight batches before. What a batch takes beyond that is contention: links that transfers
- * and parts share, and the word that a batch has left, which crosses links without bytes.
+ * through, which waits for its end in_flight batches before: the word that a batch has left crosses links back to where the way
+ * began, without bytes, and belongs to the way. What a batch takes beyond that is contention: links that transfers and parts
+ * share.
  *
  * With host_transfer a batch goes through the hosts, as jax.device_put between two meshes does, and the loop blocks: what a
  * chip has goes over its PCIe to the host, and from the host to a chip of the next part over that one's, while neither computes.
@@ -112,6 +113,9 @@ void flow_free(struct flow *flow);
 
 /* What a part, or after the parts a transfer, takes by itself. */
 int parts_time_alone(struct parts *parts, int which, double *time_s, struct status *st);
+
+/* How long the word that a batch has left takes from a part to another. */
+int parts_time_word(struct parts *parts, int from, int to, double *time_s, struct status *st);
 
 /* The parts of a job, NULL of one that is no such workload. */
 const struct parts *parts_of(const struct job *job);

@@ -38,27 +38,44 @@ static int time_all_alone(struct parts_job *p, struct status *st)
     return code;
 }
 
-/* The time of a batch as parts.h has it. */
-static int find_formula(const struct parts_job *p, double *time_s, struct status *st)
+/* The longest way of a batch that begins in part `from`, with the word that it has left back to there; way_s[parts] is scratch:
+ * until a part begins, negative where the batch does not come. */
+static int longest_way(struct parts_job *p, int from, double way_s[], double *most_s, struct status *st)
 {
-    const struct parts *parts = &p->parts;
-    double *way_s = calloc((size_t)parts->parts, sizeof *way_s), most_s = 0; /* until a part begins */
-    if (!way_s)
-        return status_nomem(st);
+    struct parts *parts = &p->parts;
+    for (int i = 0; i < parts->parts; i++)
+        way_s[i] = i == from ? 0 : -1;
     for (int i = 0; i < parts->parts; i++) {
         int part = parts->order[i];
-        double end_s = way_s[part] + p->alone_s[part];
-        most_s = fmax(most_s, fmax(p->alone_s[part], end_s / p->flow.in_flight));
-        for (int t = 0; t < parts->transfers; t++)
-            if (parts->transfer[t].from == part) {
-                double sent_s = p->alone_s[parts->parts + t], *next_s = &way_s[parts->transfer[t].to];
-                *next_s = fmax(*next_s, end_s + sent_s);
-                most_s = fmax(most_s, sent_s);
-            }
+        double end_s = way_s[part] + p->alone_s[part], word_s = 0;
+        if (way_s[part] < 0)
+            continue;
+        if (!parts->part[part].gives && parts_time_word(parts, part, from, &word_s, st) < 0)
+            return st->code;
+        *most_s = fmax(*most_s, end_s + word_s);
+        for (int t = 0; t < parts->transfers; t++) {
+            double *next_s = &way_s[parts->transfer[t].to];
+            if (parts->transfer[t].from == part)
+                *next_s = fmax(*next_s, end_s + p->alone_s[parts->parts + t]);
+        }
     }
-    *time_s = most_s;
-    free(way_s);
     return 0;
+}
+
+/* The time of a batch as parts.h has it. */
+static int find_formula(struct parts_job *p, double *time_s, struct status *st)
+{
+    const struct parts *parts = &p->parts;
+    double *way_s = malloc((size_t)parts->parts * sizeof *way_s), most_s = 0;
+    int code = way_s ? 0 : status_nomem(st);
+    for (int i = 0; i < parts->parts && code == 0; i++)
+        if (!parts->part[i].gets)
+            code = longest_way(p, i, way_s, &most_s, st);
+    free(way_s);
+    *time_s = most_s / p->flow.in_flight;
+    for (int i = 0; i < parts->parts + parts->transfers; i++)
+        *time_s = fmax(*time_s, p->alone_s[i]);
+    return code;
 }
 
 /* When batch `batch` has left. */

@@ -259,14 +259,19 @@ void flow_free(struct flow *flow)
     *flow = (struct flow){0};
 }
 
-int parts_time_alone(struct parts *parts, int which, double *time_s, struct status *st)
+/* Of what is written by one of them: a part's step, a transfer, or the word from part `from` to part `to` if `which` is
+ * negative. */
+static int time_alone(struct parts *parts, int which, int from, int to, double *time_s, struct status *st)
 {
+    const struct message word = {.name = "left", .from = from, .to = to, .before = -1, .also = -1};
     struct program program;
     struct passage passage;
     struct writer w;
     program_init(&program, &parts->machine->slice);
     int code = open_writer(&w, parts, &program, st);
-    if (code == 0)
+    if (code == 0 && which < 0)
+        add_message(&w, &word);
+    else if (code == 0)
         code = which < parts->parts ? write_step(&w, which, -1, &passage)
                                     : write_transfer(&w, which - parts->parts, -1, -1, &passage);
     if (code == 0)
@@ -276,4 +281,15 @@ int parts_time_alone(struct parts *parts, int which, double *time_s, struct stat
     free(w.where);
     program_free(&program);
     return code;
+}
+
+int parts_time_alone(struct parts *parts, int which, double *time_s, struct status *st)
+{
+    return time_alone(parts, which, -1, -1, time_s, st);
+}
+
+int parts_time_word(struct parts *parts, int from, int to, double *time_s, struct status *st)
+{
+    *time_s = 0;
+    return from == to ? 0 : time_alone(parts, -1, from, to, time_s, st);
 }
