@@ -6,7 +6,7 @@ set -u
 . tests/support/sanitized.sh
 commands=(run compare sweep) turns=1
 sanitized "$1" && turns=3 # there each case is given to one of the commands, in turn
-program=$(realpath "$1")
+program=$(realpath "$1") source=$PWD
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -67,8 +67,12 @@ such as 1,0:x+=0.5|all-gather --slice 4x4 --size 1MiB --link 1,0:x+
 is above 1|all-gather --slice 4x4 --size 1MiB --link 1,0:x+=1.5
 --link is empty|all-gather --slice 4x4 --size 1MiB --link 1,0:x=0 --link ""
 no route from chip (0,0) to chip (1,0)|all-gather --slice 4x4 --size 1MiB --link 0,0:x=0 --link 0,0:y=0
-such as 3,3,3=0.8|all-gather --slice 4x4 --size 1MiB --slow-chip 1,0:x
-a share above 0|all-gather --slice 4x4 --size 1MiB --slow-chip 1,0=0
+such as 3,3,3=0.8|'bf16[64,64@x] . bf16[64@x,64] -> bf16[64,64]' --slice 4x4 --slow-chip 1,0:x
+--slow-chip does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --slow-chip 1,0=0.5
+--precision does not apply: no product takes passes|$source/workloads/llama-8b.yaml --layers 1 --slice 4x4 --mesh fsdp=16 --precision highest
+--ragged does not apply: there is no ragged all-to-all|$source/workloads/llama-8b.yaml --layers 1 --slice 4x4 --mesh fsdp=16 --ragged uniform
+--all-reduce does not apply: no product ends in an all-reduce|$source/workloads/llama-8b.yaml --layers 1 --slice 4x4 --mesh fsdp=16 --strategy uni --all-reduce chunks
+a share above 0|'bf16[64,64@x] . bf16[64@x,64] -> bf16[64,64]' --slice 4x4 --slow-chip 1,0=0
 unknown topology 'twister'|all-gather --slice 4x4_twister --size 1MiB
 slice 4x4_twisted is not twisted|all-gather --slice 4x4_twisted --size 1MiB
 unknown unit 'm'|all-gather --slice 4x4 --size 64m

@@ -46,7 +46,8 @@ static const char *value_of(const struct option_row *option)
                                              {"axis", "x"},         {"groups", "{{0,1},{2,3}}"},
                                              {"trip-count", "w=3"}, {"ragged", "uniform"},
                                              {"dtype", "f32"},      {"by", "layer"},
-                                             {"algorithm", "best"}, {"collective-queue", "sparsecore"}};
+                                             {"algorithm", "best"}, {"collective-queue", "sparsecore"},
+                                             {"slow-chip", "0=0.7"}};
     for (size_t i = 0; i < sizeof of_text / sizeof *of_text; i++)
         if (strcmp(option->name, of_text[i][0]) == 0)
             return of_text[i][1];

@@ -62,7 +62,7 @@ const struct option_row option_table[] = {
      .ops = ON_ANY,
      .doc = "a link at a share of its speed, 0 for a dead one that routes go round; x for both ways; may be repeated"},
     {.name = "slow-chip", .argument = "3,3,3=0.8", .list = LIST_JOIN, OF_MACHINE(slow_chip), .commands = FOR_SLICES,
-     .ops = ON_ANY, .doc = "a chip at a share of its peak and HBM bandwidth; may be repeated"},
+     .ops = ON_PRODUCTS | ON_NONE, .doc = "a chip at a share of its peak and HBM bandwidth; may be repeated"},
 
     {.name = "peak", .argument = "RATES", .list = LIST_REPEAT, .map = true, OF_MACHINE(peak),
      .commands = FOR_POINTS | FOR_LOWER, .ops = ON_PRODUCTS,

@@ -10,19 +10,11 @@
 #include "base/units.h"
 #include "hlo/tally.h"
 #include "settings/option.h"
+#include "study/module_options.h"
 
 static bool matmul_matches(const struct point *point)
 {
     return expr_is(point->work.op);
-}
-
-/* Does the step have a collective of this kind that comes after a product of which no operand is gathered? */
-static bool ends_in(const struct module *base, int32_t at, enum opcode opcode)
-{
-    int32_t dot = module_at(base, at)->opcode == opcode ? module_operand(base, at, 0) : at;
-    return dot != at && module_at(base, dot)->opcode == HLO_DOT &&
-           module_at(base, module_operand(base, dot, 0))->opcode != HLO_ALL_GATHER &&
-           module_at(base, module_operand(base, dot, 1))->opcode != HLO_ALL_GATHER;
 }
 
 /* The axes that collectives of the step are over, in mesh order: "x,y". */
@@ -53,8 +45,8 @@ static int check_schedule(struct matmul_job *m, const struct point *point, struc
     const struct module *base = &m->m.step.base;
     bool reduces = false, scatters = false, communicates = false;
     for (int32_t at = 0; at < base->instructions; at++) {
-        reduces = reduces || ends_in(base, at, HLO_ALL_REDUCE);
-        scatters = scatters || ends_in(base, at, HLO_REDUCE_SCATTER);
+        reduces = reduces || model_step_ends_in(base, at, HLO_ALL_REDUCE);
+        scatters = scatters || model_step_ends_in(base, at, HLO_REDUCE_SCATTER);
         communicates = communicates || opcode_info(module_at(base, at)->opcode)->class == CLASS_COLLECTIVE;
     }
     if (option_is_given(point, "all-reduce") && !reduces)
@@ -84,16 +76,13 @@ static int check_rates(struct matmul_job *m, const struct point *point, struct s
         enum dtype_id rate = module_cost(base, at).dtype;
         first = first == DTYPE_COUNT ? rate : first;
         applies = applies || !isnan(roofline->peak_flops[rate]);
-        m->takes_passes = m->takes_passes || roofline_takes_passes(roofline, rate);
         roofline_peak(roofline, rate, &unused, st);
     }
     if (!applies)
         return status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s",
                            point->machine.peak, dtype_info(first)->name);
-    if (st->code == 0 && option_is_given(point, "precision") && !m->takes_passes)
-        return status_fail(st, STATUS_INPUT,
-                           "--precision does not apply: no product takes passes, as f32 does");
-    return st->code;
+    m->takes_passes = module_takes_passes(base, roofline);
+    return st->code < 0 ? st->code : module_options_apply(point, base, roofline, st);
 }
 
 static int read_expr(struct matmul_job *m, const struct job *job, struct status *st)

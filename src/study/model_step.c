@@ -54,6 +54,26 @@ static int check_chunks_used(const struct model_step *step, struct status *st)
                : status_fail(st, STATUS_INPUT, "--chunks does not apply without --all-reduce chunks");
 }
 
+bool model_step_ends_in(const struct module *base, int32_t at, enum opcode opcode)
+{
+    int32_t dot = module_at(base, at)->opcode == opcode ? module_operand(base, at, 0) : at;
+    return dot != at && module_at(base, dot)->opcode == HLO_DOT &&
+           module_at(base, module_operand(base, dot, 0))->opcode != HLO_ALL_GATHER &&
+           module_at(base, module_operand(base, dot, 1))->opcode != HLO_ALL_GATHER;
+}
+
+/* --all-reduce is of loops that a product ends in. */
+static int check_all_reduces(const struct model_step *step, struct status *st)
+{
+    bool reduces = false;
+    for (int32_t at = 0; at < step->base.instructions; at++)
+        reduces = reduces || model_step_ends_in(&step->base, at, HLO_ALL_REDUCE);
+    return reduces || !option_is_given(step->point, "all-reduce")
+               ? 0
+               : status_fail(st, STATUS_INPUT,
+                             "--all-reduce does not apply: no product ends in an all-reduce");
+}
+
 /* A pass, and whether it is to be run; those that look so many layers ahead take their number. */
 struct pass_row {
     bool runs;
@@ -107,6 +127,8 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     if (code == 0)
         code = model_step_base(point, &step->model, &step->base, st);
     module_free(&step->model.module);
+    if (code == 0)
+        code = check_all_reduces(step, st);
     if (code == 0)
         code = reserve(step, st);
     if (code < 0 || point->schedule.prefetch == 0)

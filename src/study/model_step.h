@@ -43,6 +43,9 @@ struct model_step_timer {
     int (*time)(void *context, const struct module *module, double *time_s, struct status *st);
 };
 
+/* Is instruction `at` a collective of this kind that comes after a product of which no operand is gathered? */
+bool model_step_ends_in(const struct module *base, int32_t at, enum opcode opcode);
+
 /* A model as all strategies begin with it: what is recomputed, and what runs with what reads it. */
 int model_step_base(const struct point *point, const struct model *model, struct module *base,
                     struct status *st);

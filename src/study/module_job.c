@@ -154,7 +154,9 @@ int module_job_lay(struct module_job *m, struct job *job, const struct mesh *mes
         code = place(m, job, mesh, st);
     m->options.roofline.cores = code == 0 ? m->chip_devices : 1;
     m->options.roofline.step = !module_products_alone(m->of_model ? &m->step.base : &m->module);
-    return code;
+    return code < 0 ? code
+                    : module_options_apply(point, m->of_model ? &m->step.base : &m->module,
+                                           &m->options.roofline, st);
 }
 
 int module_job_open(struct job *job, struct status *st)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "hlo/cost.h"
 #include "settings/option.h"
 
 /* "int32=19.17Tflops,bf16=197Tflops" */
@@ -93,6 +94,31 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
     int code = read_rates(&options->roofline, point, chip, st);
     options->roofline.step = true;
     return code;
+}
+
+bool module_takes_passes(const struct module *module, const struct roofline *roofline)
+{
+    bool takes = false;
+    for (int32_t at = 0; at < module->instructions && !takes; at++) {
+        enum opcode opcode = module_at(module, at)->opcode;
+        takes = (opcode == HLO_DOT || opcode == HLO_CONVOLUTION) &&
+                roofline_takes_passes(roofline, module_cost(module, at).dtype);
+    }
+    return takes;
+}
+
+int module_options_apply(const struct point *point, const struct module *module,
+                         const struct roofline *roofline, struct status *st)
+{
+    bool ragged = false;
+    for (int32_t at = 0; at < module->instructions; at++)
+        ragged = ragged || module_at(module, at)->opcode == HLO_RAGGED_ALL_TO_ALL;
+    if (point->work.ragged && !ragged)
+        return status_fail(st, STATUS_INPUT, "--ragged does not apply: there is no ragged all-to-all");
+    if (option_is_given(point, "precision") && !module_takes_passes(module, roofline))
+        return status_fail(st, STATUS_INPUT,
+                           "--precision does not apply: no product takes passes, as f32 does");
+    return 0;
 }
 
 /* The columns of coordinates; `columns` is 1 where they are numbers of chips. */

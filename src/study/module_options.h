@@ -30,6 +30,13 @@ enum collective_queue module_options_queue(const struct point *point, const stru
 int module_options(const struct point *point, const struct chip *chip, struct lower_options *options,
                    struct status *st);
 
+/* Has it a product of f32, which takes passes of bf16? */
+bool module_takes_passes(const struct module *module, const struct roofline *roofline);
+
+/* Fails if --precision or --ragged was given and nothing of the module asks for it. */
+int module_options_apply(const struct point *point, const struct module *module,
+                         const struct roofline *roofline, struct status *st);
+
 /* So many devices of a module, and the most that a chip can have; and, as a file says, the chip of each, to be freed by the
  * caller, and how many each chip has. */
 struct device_list {
