@@ -42,12 +42,23 @@ dev=(include/icisim/icisim.h lib/libicisim.a lib/libicisim.so lib/pkgconfig/icis
 for file in "${dev[@]}"; do
     [ ! -e root/usr/$file ] || fail "$file is in the package of the program"
 done
+# hardened FILE TYPE: position-independent, with full RELRO, stack protector and fortified functions.
+hardened() {
+    readelf -Wh -l -d --dyn-syms "$1" >elf
+    grep -q "Type: *DYN ($2" elf || fail "$1 is not position-independent"
+    grep -q GNU_RELRO elf && grep -qw BIND_NOW elf || fail "$1 is not linked with -z relro -z now"
+    grep -q __stack_chk_fail elf || fail "$1 has no stack protector"
+    grep -qE '__[a-z]+_chk(@| |$)' elf || fail "$1 has no fortified functions"
+}
+hardened root/usr/bin/icisim 'Position-Independent Executable'
+hardened root/usr/lib/libicisim.so.0 'Shared object'
 gather=(root/usr/bin/icisim run all-gather --slice 4 --size 24MB)
 "${gather[@]}" --engine event | grep ' 403\.00 ' >/dev/null || fail "not 403 us" # 3 (1 us + 24 MB / (4 45 GB/s))
 "${gather[@]}" | grep 'engine event' >/dev/null || fail "the engine of its own choice is not the one that is there"
 ! "${gather[@]}" --engine simgrid 2>said || fail "SimGrid's engine runs without its module"
 grep -q 'icisim-simgrid' said || fail "without the module: $(cat said)"
 dpkg-deb -x simgrid.deb root
+hardened root/usr/lib/icisim/icisim_simgrid.so 'Shared object'
 "${gather[@]}" --engine simgrid | grep ' 403\.00 ' >/dev/null || fail "not 403 us on SimGrid"
 
 # With the third, others build upon the library: by pkg-config and by CMake, against both libraries.
