@@ -45,13 +45,16 @@ static void pass_ends(struct run *run)
 /* Looks at the clock: tells how far the run is, and stops it when its time is over. Is there a fault? */
 static bool look(struct run *run)
 {
+    enum { EACH = 64 };
     const struct engine_limits *limits = run->limits;
-    double spent_s = limits->time_s > 0 || limits->progress ? stopwatch_wall_s(&limits->since) : 0;
-    run->out_of_time = (limits->time_s > 0 && spent_s > limits->time_s) || engine_is_cancelled(limits);
-    if (limits->progress && spent_s >= run->told_s + ENGINE_PROGRESS_S) {
-        double done_frac = (double)run->ended / (double)run->plan.pairs;
-        limits->progress(limits->context, spent_s, done_frac);
-        run->told_s = spent_s;
+    if (run->instants++ % EACH == 0) {
+        double spent_s = limits->time_s > 0 || limits->progress ? stopwatch_wall_s(&limits->since) : 0;
+        run->out_of_time = (limits->time_s > 0 && spent_s > limits->time_s) || engine_is_cancelled(limits);
+        if (limits->progress && spent_s >= run->told_s + ENGINE_PROGRESS_S) {
+            double done_frac = (double)run->ended / (double)run->plan.pairs;
+            limits->progress(limits->context, spent_s, done_frac);
+            run->told_s = spent_s;
+        }
     }
     if (!run->code)
         run->code = run->network.code;
@@ -110,6 +113,7 @@ static int run_once(struct run *run, double early_frac, double late_frac, struct
     if (code == 0 && network_init(&run->network, &run->plan.map, &run->queue) < 0)
         code = status_nomem(st);
     if (code == 0) {
+        run->network.local = run->plan.memory;
         run->network.early_frac = early_frac;
         run->network.late_frac = late_frac;
         run_start_first(run);

@@ -165,10 +165,17 @@ static int32_t first_full(const struct network *network, uint32_t path, int32_t 
     return *link;
 }
 
+/* Is a flow held by a link that is not filled now, at a rate that stays? */
+static bool is_fixed(const struct network *network, uint32_t flow)
+{
+    int32_t by = network->holder[flow];
+    return network->local && by >= 0 && !network->fill[by].busy;
+}
+
 static bool is_held(const struct network *network, uint32_t path)
 {
     int32_t by = network->holder[path];
-    return by >= 0 && network->bundle[by].full == network->pass;
+    return by >= 0 && (network->bundle[by].full == network->pass || is_fixed(network, path));
 }
 
 /* Notes a path that is not held yet, among those that the same link holds. */
@@ -325,23 +332,139 @@ static void queue_due(struct network *network, struct group *g, double now_s)
     queue_push(network->queue, due_s, EVENT_GROUP, (uint32_t)(g - network->group));
 }
 
-void group_fill(struct network *network, struct group *g, double now_s)
+/* Fills the links of a heap that is in any order yet, level by level. */
+static bool fill_heap(struct network *network, struct group *g, int32_t entries, double level_Bps,
+                      double now_s)
 {
     bool okay = true;
+    network->heap[entries].level_Bps = INFINITY;
+    for (int32_t i = entries / 2 - 1; i >= 0; i--)
+        sift_down(network->heap, entries, i);
+    for (int32_t fulls; okay && network->open > 0 && (fulls = next_full(network, &entries, &level_Bps)) > 0;)
+        okay = hold_level(network, g, fulls, level_Bps, now_s);
+    return okay;
+}
+
+void group_fill(struct network *network, struct group *g, double now_s)
+{
+    bool okay;
     g->fills++;
     do {
         double level_Bps;
         network->pass++;
-        int32_t entries = fill_start(network, g, &level_Bps), fulls;
-        network->heap[entries].level_Bps = INFINITY;
-        for (int32_t i = entries / 2 - 1; i >= 0; i--)
-            sift_down(network->heap, entries, i);
-        while (okay && network->open > 0 && (fulls = next_full(network, &entries, &level_Bps)) > 0)
-            okay = hold_level(network, g, fulls, level_Bps, now_s);
+        int32_t entries = fill_start(network, g, &level_Bps);
+        okay = fill_heap(network, g, entries, level_Bps, now_s);
     } while (okay && overlooked(network, g));
     g->from = INT32_MAX;
     if (okay)
         queue_due(network, g, now_s);
     else
         network->code = STATUS_NOMEM;
+}
+
+/* What is left of a link beside the flows on it that keep their rates, and how many do not. */
+static void look_at(struct network *network, int32_t link)
+{
+    const struct bundle *on = &network->bundle[link];
+    struct fill *fill = &network->fill[link];
+    fill->left_Bps = network->map->Bps[link];
+    fill->open = network->link[link].singles;
+    for (int32_t c = 0; c < on->crossings; c++)
+        if (is_fixed(network, on->crossing[c].flow))
+            fill->left_Bps -= network->link[network->holder[on->crossing[c].flow]].rate_Bps;
+        else
+            fill->open++;
+}
+
+/* A link gets full at its left_Bps / open or above. Flows on it that are faster do not keep their rates: their holders are
+ * filled, too. Returns how many links are. */
+static int32_t reach_holders(struct network *network, struct group *g, int32_t link)
+{
+    const struct bundle *on = &network->bundle[link];
+    look_at(network, link);
+    const struct fill *fill = &network->fill[link];
+    double slack_Bps = rounding_frac * network->map->Bps[link];
+    for (int32_t c = 0; c < on->crossings; c++) {
+        uint32_t flow = on->crossing[c].flow;
+        int32_t by = network->holder[flow];
+        if (is_fixed(network, flow) &&
+            (fill->open ? network->link[by].rate_Bps * fill->open > fill->left_Bps + slack_Bps
+                        : fill->left_Bps < -slack_Bps))
+            group_busy(network, g, by);
+    }
+    return g->busies;
+}
+
+/* A link that is not filled carries what filled ones hold. Does that change what it holds, or is it too much? */
+static bool is_disturbed(const struct network *network, int32_t link)
+{
+    const struct bundle *on = &network->bundle[link];
+    double load_Bps = 0;
+    for (int32_t c = 0; c < on->crossings; c++) {
+        int32_t by = network->holder[on->crossing[c].flow];
+        load_Bps += by < 0 ? 0 : network->link[by].rate_Bps;
+    }
+    return network->link[link].helds > 0 || load_Bps > network->map->Bps[link] * (1 + rounding_frac);
+}
+
+/* Where a filling must reach, too: the links of flows that no filled link has held, and what others disturb. */
+static void reach_on(struct network *network, struct group *g, int32_t link)
+{
+    const struct bundle *on = &network->bundle[link];
+    if (on->full == network->pass) {
+        for (int32_t i = 0; i < on->shares; i++)
+            if (!network->fill[on->share[i].link].busy && is_disturbed(network, on->share[i].link))
+                group_busy(network, g, on->share[i].link);
+        return;
+    }
+    for (int32_t c = 0; c < on->crossings && network->fill[link].open > 0; c++) {
+        const struct flow *f = network_flow(network, on->crossing[c].flow);
+        for (int32_t i = 0; i < f->links && !is_held(network, on->crossing[c].flow); i++)
+            group_busy(network, g, f->link[i]);
+    }
+}
+
+/* Fills what is reached so far. */
+static bool fill_reached(struct network *network, struct group *g, double now_s)
+{
+    int32_t entries = 0, before;
+    do {
+        before = g->busies;
+        for (int32_t at = 0; at < g->busies; at++)
+            reach_holders(network, g, g->busy[at]);
+    } while (g->busies > before);
+    for (int32_t at = 0; at < g->busies; at++) {
+        const struct fill *fill = &network->fill[g->busy[at]];
+        if (fill->open > 0)
+            network->heap[entries++] = (struct fill_entry){fill->left_Bps / fill->open, g->busy[at]};
+    }
+    network->pass++;
+    network->open = INT64_MAX;
+    g->orders = 0;
+    bool okay = fill_heap(network, g, entries, 0, now_s);
+    for (int32_t at = 0; at < before && okay; at++)
+        reach_on(network, g, g->busy[at]);
+    return okay && g->busies > before;
+}
+
+void network_fill_changed(struct network *network, double now_s)
+{
+    struct group *g = &network->reached;
+    g->busies = 0;
+    for (int32_t d = 0; d < network->dirties; d++) {
+        network->link[network->dirty[d]].dirty = false;
+        group_busy(network, g, network->dirty[d]);
+    }
+    network->dirties = 0;
+    while (fill_reached(network, g, now_s))
+        ;
+    for (int32_t i = 0; i < g->orders; i++) {
+        struct link *on = &network->link[g->order[i]];
+        on->due_s = fmax(on->due_s, now_s);
+        if (on->due_s != on->queued_s)
+            queue_push(network->queue, on->due_s, EVENT_LINK, (uint32_t)g->order[i]);
+        on->queued_s = on->due_s;
+    }
+    for (int32_t i = 0; i < g->busies; i++)
+        network->fill[g->busy[i]].busy = false;
 }

@@ -27,7 +27,8 @@ static bool list_groups(struct network *network)
                 .link = at, .order = at + links, .busy = at + 2 * links, .due_s = NAN, .from = INT32_MAX};
         at += n;
     }
-    for (int32_t l = 0; l < links; l++) {
+    network->reached = (struct group){.order = network->group_link, .busy = network->group_link + links};
+    for (int32_t l = 0; l < links && !network->local; l++) {
         struct group *of = &group[network->map->group[l]];
         of->link[of->links++] = l;
     }
@@ -160,6 +161,10 @@ void network_join_path(struct network *network, uint32_t flow, const int32_t pas
             return;
         }
     struct group *group = &network->group[network->map->group[*link]];
+    for (int32_t l = 0; network->local && l < links; l++)
+        network_touch(network, link[l]);
+    if (network->local)
+        return;
     if (group->paths++ == 0)
         wake(network, group);
     for (int32_t l = 0; l < links; l++)
@@ -177,8 +182,10 @@ void path_remove(struct network *network, uint32_t flow)
         on->crossing[f->link[f->links + i]] = last;
         other->link[other->links + last.at] = f->link[f->links + i];
         network_leave(network, f->link[i]);
+        if (network->local)
+            network_touch(network, f->link[i]);
     }
-    network->group[network->map->group[*f->link]].paths--;
+    network->group[network->map->group[*f->link]].paths -= !network->local;
     network->crossings -= f->links;
     free(f->link);
     f->link = NULL;

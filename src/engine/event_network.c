@@ -54,8 +54,7 @@ uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, int3
     return flow;
 }
 
-/* Something has changed on a link. */
-static void touch(struct network *network, int32_t link)
+void network_touch(struct network *network, int32_t link)
 {
     struct group *group = group_awake(network, link);
     if (group) {
@@ -101,7 +100,7 @@ void network_join(struct network *network, uint32_t flow, int32_t link, double n
 {
     network_seize(network, link, now_s);
     hold_single(network, link, flow, now_s);
-    touch(network, link);
+    network_touch(network, link);
 }
 
 void network_link_due(struct network *network, int32_t link, double now_s)
@@ -111,9 +110,9 @@ void network_link_due(struct network *network, int32_t link, double now_s)
         return;
     if (!hold_end_due(network, link, now_s, NETWORK_SAME_FRAC))
         network->code = STATUS_NOMEM;
-    on->due_s = NAN;
-    if (on->singles > 0)
-        touch(network, link);
+    on->due_s = on->queued_s = NAN;
+    if (on->singles > 0 || network->local)
+        network_touch(network, link);
 }
 
 /* Shares a link among its flows, all of one link, and queues the first end. */
@@ -135,7 +134,10 @@ void network_settle(struct network *network, double now_s)
 {
     if (network->code)
         return; /* something may be half made */
-    network_settle_groups(network, now_s);
+    if (network->local && network->bundle)
+        network_fill_changed(network, now_s);
+    else
+        network_settle_groups(network, now_s);
     for (int32_t d = 0; d < network->dirties; d++) {
         int32_t link = network->dirty[d];
         network->link[link].dirty = false;

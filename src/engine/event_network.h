@@ -27,6 +27,13 @@
  *     checked that no other one carries more than its bandwidth, or else that one is watched too, and filling
  *     starts again.
  *
+ * HBM connects all links of a slice, and little of what happens on one chip matters to others. Where it takes part (`local`) there are no
+ * groups: the links that changed are filled, while all flows that other links hold keep their rates. Then it is looked at what
+ * would not be max-min fair, and filling goes on with the links that this concerns, until there are no more:
+ *   - a filled link carries a flow that another one holds at a rate above its own level: that other one
+ *   - no filled link has held a flow that crosses one: all links of this flow
+ *   - what filled links hold crosses one that holds other flows, or that carries too much now: that one
+ *
  * Where several links are full at one level, a path that crosses more of them is held by the first one of its
  * route: so what is alike stays alike to the last bit. Links and groups that changed are marked dirty and settled once
  * an instant, when all that happens in it has happened; each queues only its earliest end. Instants that differ by less
@@ -97,6 +104,7 @@ struct link {
     double rate_Bps;    /* of each flow that it holds */
     double first_bytes; /* the earliest end among them, by the clock ... */
     double due_s;       /* ... and by time; NaN if none is known */
+    double queued_s;    /* `local`: its latest event */
     double least_bytes; /* the least end_bytes of all held; NaN if it must be looked for */
     struct held *held;
     int32_t helds, held_room;
@@ -169,6 +177,7 @@ struct network {
     int32_t ends, end_room;
     int code;
 
+    bool local;        /* HBM takes part: what changed is filled, and what it reaches */
     double early_frac; /* flows of a group that are due within this share of the time end now */
     double late_frac;  /* a group's flows end when so much more of the time has passed */
 
@@ -176,6 +185,7 @@ struct network {
     struct bundle *bundle; /* [map.links] */
     struct group *group;   /* [map.links] as the map numbers them */
     int32_t *group_link;   /* [3 * map.links] of all groups the links, then the orders, then the busy ones */
+    struct group reached;  /* `local`: what is filled now, in that same memory */
     int32_t *holder;       /* [holder_room] of each flow, the link that holds it, or -1 */
     uint32_t holder_room, pass;
     int64_t crossings;
@@ -222,12 +232,14 @@ void network_group_due(struct network *network, int32_t group, double now_s);
 void network_settle(struct network *network, double now_s);
 
 /* Between the files of the network: event_groups.c. The group of a link if paths flow in it, or else NULL. A group must be
- * filled again, from a place in its order on. */
+ * filled again, from a place in its order on. Something has changed on a link. */
 static inline struct group *group_awake(const struct network *network, int32_t link)
 {
-    struct group *group = network->group ? &network->group[network->map->group[link]] : NULL;
+    struct group *group =
+        network->group && !network->local ? &network->group[network->map->group[link]] : NULL;
     return group && group->paths > 0 ? group : NULL;
 }
+void network_touch(struct network *network, int32_t link);
 void group_disturb(struct network *network, struct group *group, int32_t from);
 void group_busy(struct network *network, struct group *group, int32_t link); /* a flow comes to a link */
 void network_settle_groups(struct network *network, double now_s);
@@ -242,8 +254,9 @@ bool hold_count(struct network *network, int32_t link);
 double hold_least(struct link *link);
 bool hold_end_due(struct network *network, int32_t link, double now_s, double frac);
 
-/* event_fill.c. Shares the links of a group, and queues what ends next. */
+/* event_fill.c. Shares the links of a group, or all that the links that changed reach, and queues what ends next. */
 void group_fill(struct network *network, struct group *group, double now_s);
+void network_fill_changed(struct network *network, double now_s);
 
 /* A link that nothing is left on is idle. */
 static inline void network_leave(struct network *network, int32_t link)

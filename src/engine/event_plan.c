@@ -71,22 +71,6 @@ static void connect(struct map *map, const int32_t link[], int32_t links)
         map->group[find_group(map, link[l])] = find_group(map, link[l - 1]);
 }
 
-/* A chip's HBM, and all that passes it. */
-static void connect_memory(struct plan *plan)
-{
-    const struct slice *slice = plan->program->slice;
-    const struct map *map = &plan->map;
-    for (int32_t chip = 0; chip < map->chips; chip++) {
-        int32_t hbm = resource_of(slice, RESOURCE_HBM, chip);
-        connect(&plan->map, (int32_t[]){hbm, resource_of(slice, RESOURCE_PCIE, chip)}, 2);
-        connect(&plan->map, (int32_t[]){hbm, resource_of(slice, RESOURCE_COMPUTE, chip)}, 2);
-        for (int32_t port = 0, link; port < map->ports; port++)
-            if ((link = map_out(map, chip, port)) >= 0)
-                connect(&plan->map, (int32_t[]){hbm, link, resource_of(slice, RESOURCE_HBM, map->end[link])},
-                        3);
-    }
-}
-
 static bool measure_routes(struct plan *plan)
 {
     const struct program *program = plan->program;
@@ -361,8 +345,6 @@ int plan_init(struct plan *plan, const struct program *program, struct status *s
     int code = find_all_arrivals(plan, st);
     if (code < 0)
         return code;
-    if (plan->memory)
-        connect_memory(plan);
     for (int32_t l = 0; l < plan->map.links; l++)
         plan->map.group[l] = find_group(&plan->map, l);
     for (int32_t o = 0; o < program->ops; o++) {

@@ -34,7 +34,7 @@ struct run {
     struct queue queue;
     struct network network;
     double now_s;
-    int64_t started, ended;
+    int64_t started, ended, instants;
     int32_t *ready, *here, *there; /* [chips] scratch */
     int code;
     bool out_of_time;
