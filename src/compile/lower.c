@@ -120,8 +120,8 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
         double before = trip_s(lower, trace, l, loop->written - 2, added_s);
         double last = trip_s(lower, trace, l, loop->written - 1, added_s);
         if (fabs(last - before) > 1e-11 * last + 1e-14 * trace->total_s) {
-            int64_t more = 2 * loop->written;
-            lower->written[loop->instruction] = (int32_t)(more < loop->trips ? more : loop->trips);
+            int64_t more = 2 * loop->written; /* few are left after that, or nothing is */
+            lower->written[loop->instruction] = (int32_t)(2 * more < loop->trips ? more : loop->trips);
             *again = true;
         }
         added_s[l] = (double)(loop->trips - loop->written) * last;

@@ -120,12 +120,14 @@ void job_close(struct job *job)
     machine_close(&job->machine);
 }
 
-/* What the workload's loops add to the total of a run; `again`: the job's program has to be written out further. */
+/* What the workload's loops add to the total of a run; `again` is set where the job's program has to be written out further. */
 static int settle(struct job *job, const struct trace *trace, bool *again, double *more_s, struct status *st)
 {
-    *again = false;
+    bool further = false;
     *more_s = 0;
-    return job->workload->settle ? job->workload->settle(job, trace, again, more_s, st) : 0;
+    int code = job->workload->settle ? job->workload->settle(job, trace, &further, more_s, st) : 0;
+    *again |= further;
+    return code;
 }
 
 /* The total of the same program if every compute took no time. */
@@ -221,7 +223,7 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         code = trace_check(&timing->trace, timing->program, st);
     if (code == 0)
         code = settle(job, &timing->trace, again, &more_s, st);
-    if (code == 0 && !*again && run->counts.has_computes && !job->options.time_only)
+    if (code == 0 && run->counts.has_computes && !job->options.time_only)
         code = communication(job, timing, again, &comm_s, st);
     run->simulating = lap(job, &stopwatch);
     if (code < 0 || *again)

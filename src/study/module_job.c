@@ -308,7 +308,7 @@ int module_job_settle(struct job *job, const struct trace *trace, bool *again, d
 {
     struct module_job *m = job->state;
     int code = lower_settle(&m->lower, trace, again, more_s, st);
-    m->unsteady = m->lower.unsteady;
+    m->unsteady = m->unsteady || m->lower.unsteady;
     *again = *again || m->unsteady;
     return code;
 }
