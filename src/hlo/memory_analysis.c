@@ -61,16 +61,18 @@ static void add(struct count *c, const struct buffer *buffer, int32_t start, int
 }
 
 /* A buffer is there from value to value, without what is between. In VMEM XLA counts it twice while one value becomes the
- * next, but for those of a loop. */
+ * next, but for those of a loop or a conditional. */
 static void add_ranges(struct count *c, const struct buffer *buffer)
 {
     int32_t start = buffer->value[0]->start, end = buffer->value[0]->end;
     for (int32_t i = 1; i < buffer->values; i++) {
         const struct live_value *v = buffer->value[i];
+        enum opcode maker = module_at(c->module, v->maker)->opcode;
         if (v->start > end) {
             add(c, buffer, start, end);
             start = v->start;
-        } else if (buffer->space != SPACE_HBM && module_at(c->module, v->maker)->opcode != HLO_WHILE)
+        } else if (buffer->space != SPACE_HBM && v->start > buffer->value[i - 1]->start &&
+                   maker != HLO_WHILE && maker != HLO_CONDITIONAL)
             add(c, buffer, v->start, v->start);
         end = v->end > end ? v->end : end;
     }
