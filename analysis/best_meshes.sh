@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The fastest three meshes of a search again, with other tokens a chip: a CSV for step_tokens.py.
 #
-#     icisim sweep workloads/llama-70b.yaml --chip v5p --chips 512 --mesh all --top 10 --csv SEARCH.csv
+#     icisim sweep workloads/by-hand/llama-70b.yaml --chip v5p --chips 512 --mesh all --top 10 --csv SEARCH.csv
 #     best_meshes.sh SEARCH.csv 4096,8192,16384 [ICISIM] >BEST.csv
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '3,7s/^# *//p' "$0"; exit 2; }

@@ -61,7 +61,7 @@ draw step_ratios weak chips
 "$icisim" sweep ../workloads/steps/v6e-llama-8b.yaml --tokens-per-chip 8192,16384,32768 --csv "$folder/batch.csv" 2>/dev/null
 draw step_ratios batch tokens
 
-"$icisim" sweep ../workloads/llama-8b.yaml --chip v5p --chips 16 --mesh all --top 3 --csv "$folder/search.csv" >/dev/null 2>&1
+"$icisim" sweep ../workloads/by-hand/llama-8b.yaml --chip v5p --chips 16 --mesh all --top 3 --csv "$folder/search.csv" >/dev/null 2>&1
 ./best_meshes.sh "$folder/search.csv" 4096,8192,16384 "$icisim" >"$folder/tokens.csv"
 draw step_tokens tokens
 

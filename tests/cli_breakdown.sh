@@ -54,7 +54,7 @@ others() {
 fused=$(others) apart=$(others --fuse off) none=$(others --elementwise off)
 awk -v a="$fused" -v b="$apart" -v c="$none" 'BEGIN { exit !(c == 0 && a > 0.1 && b > 2 * a) }' ||
     fail "others take $fused s, $apart with --fuse off, $none with --elementwise off"
-[ "$("$program" lower workloads/llama-8b.yaml --layers 1)" = "$("$program" lower workloads/llama-8b.yaml --layers 1 --fuse off)" ] ||
+[ "$("$program" lower workloads/by-hand/llama-8b.yaml --layers 1)" = "$("$program" lower workloads/by-hand/llama-8b.yaml --layers 1 --fuse off)" ] ||
     fail "--fuse changes a step in which only products take time"
 
 # Why is time exposed? What the sentences tell is what is exposed, and nothing is hidden that was not there. C3 of a transformer with
@@ -95,7 +95,7 @@ PY
 }
 out_file=$(mktemp)
 trap 'rm -f "$out_file"' EXIT
-c3=(run workloads/llama-70b.yaml --chip v5p --slice 8x8x8 --mesh "fsdp=x*y,tp=z" --tokens-per-chip 2048 --ring bidi --remat none --prefetch 1)
+c3=(run workloads/by-hand/llama-70b.yaml --chip v5p --slice 8x8x8 --mesh "fsdp=x*y,tp=z" --tokens-per-chip 2048 --ring bidi --remat none --prefetch 1)
 why C3 "${c3[@]}" --strategy bidi
 for words in 'collective-permutes of .* computes for .* only while' 'all-gathers of .*: the chip computes nothing while .*, as between dot[.0-9]* and\|fusion' \
     'reduce-scatter of .*: nothing is left to compute'; do
@@ -103,7 +103,7 @@ for words in 'collective-permutes of .* computes for .* only while' 'all-gathers
 done
 why "C3, naive" "${c3[@]}"
 why "a network" run workloads/net-fsdp-a.yaml
-why "C1" run workloads/llama-70b.yaml --chip v5p --slice 4x4x4 --mesh fsdp=64 --tokens-per-chip 4096 --prefetch 1
+why "C1" run workloads/by-hand/llama-70b.yaml --chip v5p --slice 4x4x4 --mesh fsdp=64 --tokens-per-chip 4096 --prefetch 1
 grep -q '# exposed over fsdp: .*all-gathers of .*: nothing has been computed before' "$out_file" || fail "C1 does not say that its first gathers have nothing before them"
 # 2_async_pair.hlo, by its first lines: of 128.829 us 85.899 are hidden, 42.930 are not
 "$program" run tests/golden/hlo/2_async_pair.hlo --chip tests/golden/hlo/round.yaml --wrap all --slice 4 --ring bidi-half >"$out_file"

@@ -96,9 +96,9 @@ unknown dtype 'fp32'; the nearest is f32|all-gather --slice 4x4 --size 1MiB --dt
 has no option '--json'; the nearest is --csv|all-gather --slice 4x4 --size 1MiB --json
 has no option '--format'; the nearest is --csv|all-gather --slice 4x4 --size 1MiB --format json
 unknown unit 'µs'; the nearest is us|all-gather --slice 4x4 --size 1MiB --hop-latency 1µs
-4K is written 4096|workloads/llama-8b.yaml --tokens-per-chip 4K
-2Mi is written 2097152|workloads/llama-8b.yaml --tokens-per-chip 2Mi
-(pp, cp, sp) are no axes|workloads/llama-8b.yaml --slice 4x4 --mesh fsdp=4,pp=4
+4K is written 4096|workloads/by-hand/llama-8b.yaml --tokens-per-chip 4K
+2Mi is written 2097152|workloads/by-hand/llama-8b.yaml --tokens-per-chip 2Mi
+(pp, cp, sp) are no axes|workloads/by-hand/llama-8b.yaml --slice 4x4 --mesh fsdp=4,pp=4
 no ENTRY|../$(basename "$scratch").hlo
 --size is missing|all-gather --slice 4x4
 add --slice|all-gather --size 1MiB
@@ -217,7 +217,7 @@ try '--trace-chips does not apply without --trace' run all-gather --slice 4x4 --
 try '--csv does not apply together with --dump-program' run all-gather --slice 4x4 --size 1MiB --dump-program --csv out.csv
 try '--ring does not apply without --all-to-all ring' run all-to-all --slice 4x4 --size 1MiB --ring uni
 try '.ring.yaml:5:3: ring does not apply without --all-to-all ring' run "$scratch.ring.yaml"
-try '--loop does not apply without --strategy uni' run 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --strategy bidi --loop xla
+try '--loop does not apply without --strategy uni' run 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --strategy bidi-half --loop xla
 try '--crossover does not apply without --size' compare 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --crossover
 try "--peak 'int8=0flops': a rate must be above 0" run 'int8[64@x,64] . int8[64,64]' --slice 4x4 --peak int8=0flops
 try '--profile does not apply without --published' validate --engines --profile spec

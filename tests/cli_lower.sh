@@ -71,9 +71,9 @@ text=$(time_of "$scratch/lowered.hlo" --slice 16x16 --mesh fsdp=256)
 [ "$model" = "$text" ] || fail "two layers of a step: $model s, but what is printed takes $text s"
 
 # Where the chip's SparseCores carry collectives, the text says so.
-"$icisim" lower ../../../workloads/llama-8b.yaml --chip v7x --slice 2x2x1 --mesh fsdp=8 --prefetch 1 --layers 2 >"$scratch/lowered.hlo"
+"$icisim" lower ../../../workloads/by-hand/llama-8b.yaml --chip v7x --slice 2x2x1 --mesh fsdp=8 --prefetch 1 --layers 2 >"$scratch/lowered.hlo"
 grep -q 'all-gather-start(.*queue="sparsecore"' "$scratch/lowered.hlo" || fail 'no queue in the text of v7x'
-"$icisim" lower ../../../workloads/llama-8b.yaml --chip v7x --slice 2x2x1 --mesh fsdp=8 --prefetch 1 --layers 2 --async permutes >"$scratch/lowered.hlo"
+"$icisim" lower ../../../workloads/by-hand/llama-8b.yaml --chip v7x --slice 2x2x1 --mesh fsdp=8 --prefetch 1 --layers 2 --async permutes >"$scratch/lowered.hlo"
 grep -q -e '-start(' "$scratch/lowered.hlo" && fail 'asynchronous collectives with --async permutes'
 
 # all models: what is printed reads back as the same text
@@ -85,7 +85,7 @@ grep -l '^model:' ../../../workloads/*.yaml | while read -r workload; do
 done
 
 # What passes add to an overlapped transformer has names of its own, so that its text can be read.
-"$icisim" lower ../../../workloads/llama-8b.yaml --chip v5p --slice 2x2x4 --mesh fsdp=4,tp=4 --strategy bidi --layers 2 >"$scratch/lowered.hlo"
+"$icisim" lower ../../../workloads/by-hand/llama-8b.yaml --chip v5p --slice 2x2x4 --mesh fsdp=4,tp=4 --strategy bidi --layers 2 >"$scratch/lowered.hlo"
 "$icisim" lower "$scratch/lowered.hlo" | cmp - "$scratch/lowered.hlo" || fail 'an overlapped transformer cannot be read'
 
 # refusals: one line with the cure, status 2

@@ -4,7 +4,7 @@
 # a line: what the message must say | a change of the file, for sed | arguments.
 set -u
 program=$(realpath "$1")
-workload=$(realpath workloads/llama-70b.yaml)
+workload=$(realpath workloads/by-hand/llama-70b.yaml)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0 ran=0

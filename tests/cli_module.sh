@@ -271,7 +271,7 @@ refuse '--chunks does not apply without --all-reduce chunks' workloads/net-tp.ya
 refuse '--chunks does not apply to a model without loops' workloads/net-tp.yaml --chunks 2
 refuse '--chunks 0: write 1 to' workloads/net-tp.yaml --strategy uni --all-reduce chunks --chunks 0
 refuse "'workloads/fsdp-layer.yaml': one workload file at a time, unless all are models" workloads/net-tp.yaml workloads/fsdp-layer.yaml
-refuse 'llama-8b.yaml: slice is 4x4x4 here and nothing in workloads/net-tp.yaml; give --slice for both' workloads/net-tp.yaml workloads/llama-8b.yaml
+refuse 'llama-8b.yaml: slice is 4x4x4 here and nothing in workloads/net-tp.yaml; give --slice for both' workloads/net-tp.yaml workloads/by-hand/llama-8b.yaml
 refuse "unknown strategy 'both'; known are naive, uni, bidi, bidi-half, auto" workloads/net-tp.yaml --strategy both
 
 # the same time by both engines, to 1e-9

@@ -92,7 +92,7 @@ other() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["othe
 starts() { python3 -c 'import json, sys
 at = [e["ts"] for e in json.load(open(sys.argv[1]))["traceEvents"] if "ts" in e]
 print(min(at) >= float(sys.argv[2]), max(at) < float(sys.argv[3]))' "$@"; }
-"$icisim" run workloads/llama-70b.yaml --layers 40 --trace "$folder/model.json" >/dev/null
+"$icisim" run workloads/by-hand/llama-70b.yaml --layers 40 --trace "$folder/model.json" >/dev/null
 [ "$(stat -c %s "$folder/model.json")" -lt 50000000 ] || fail "the trace of a model has $(stat -c %s "$folder/model.json") bytes"
 [[ "$(other "$folder/model.json" repeated)" == *"equal layers"* && "$(other "$folder/model.json" shown_to_us)" != nothing ]] || fail "what is left out is not said"
 net=(run workloads/net-fsdp-b.yaml --trace-chips 1 --trace "$folder/net.json")
@@ -107,7 +107,7 @@ names = {e["name"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e["na
 print(*sorted({" ".join(n.split()[-2:]) for n in names if n.split()[-2:-1] in (["fwd"], ["bwd"])}), sep=",")' "$1"; }
 "$icisim" "${net[@]}" --trace-window 1layer >/dev/null
 [ "$(layers "$folder/net.json") $(other "$folder/net.json" shown_layers)" = "bwd 1,fwd 1 1" ] || fail "a layer is $(layers "$folder/net.json")"
-"$icisim" run workloads/llama-8b.yaml --trace-chips 1 --trace "$folder/model.json" --trace-window 2layers >/dev/null
+"$icisim" run workloads/by-hand/llama-8b.yaml --trace-chips 1 --trace "$folder/model.json" --trace-window 2layers >/dev/null
 [ "$(layers "$folder/model.json")" = "bwd 1,bwd 2,fwd 1,fwd 2" ] || fail "two layers are $(layers "$folder/model.json")"
 refused 'nothing here is a layer' all-gather --slice 4 --size 1MiB --trace "$folder/no.json" --trace-window 2layers
 for window in 30us:10us 5 1:2 lines 0layers 2.5layers; do

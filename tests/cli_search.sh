@@ -8,7 +8,7 @@ failed=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # narrow, so that simulating all takes a moment
-sed -e 's/layers: 80/layers: 12/;s/8192/2048/;s/28672/7168/;s/heads: 64/heads: 16/' workloads/llama-70b.yaml >"$scratch/small.yaml"
+sed -e 's/layers: 80/layers: 12/;s/8192/2048/;s/28672/7168/;s/heads: 64/heads: 16/' workloads/by-hand/llama-70b.yaml >"$scratch/small.yaml"
 model=("$scratch/small.yaml" --chip v5p --chips 8 --mesh all)
 
 search() { # name, arguments: a ranking, and the same of a sweep of all points, which has no speed-up to compare

@@ -20,7 +20,7 @@ cell() {
 print(next(csv.DictReader(sys.stdin))[sys.argv[1]])' "$column"
 }
 
-model=(workloads/llama-8b.yaml --layers 2)
+model=(workloads/by-hand/llama-8b.yaml --layers 2)
 [ "$(cell dtype "${model[@]}")" = bf16 ] && [ "$(cell dtype "${model[@]}" --dtype int8)" = s8 ] || fail "dtype"
 "$icisim" run "${model[@]}" --dtype bf16,int8 >"$scratch/out"
 grep -q '^#  dtype  ' "$scratch/out" && grep -q '^   s8 ' "$scratch/out" || fail "dtype in the table"

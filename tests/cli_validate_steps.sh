@@ -46,16 +46,16 @@ check "P1,matmul 8192x8192x8192,v6e,1 chip,1.6,ms,"
 [ $status -eq 1 ] && [[ $out == *OUT* ]] || fail "1.6 ms is out: $status $out"
 
 # A step in seconds, and as MFU: with more attention counted the same MFU says more operations, and so a longer time.
-check "S1,workloads/llama-8b.yaml --layers 2 --mesh fsdp=16,v5e,4x4,50,% MFU of 197,half" \
-    "S2,workloads/llama-8b.yaml --layers 2 --mesh fsdp=16,v5e,4x4,50,% MFU of 197,full"
+check "S1,workloads/by-hand/llama-8b.yaml --layers 2 --mesh fsdp=16,v5e,4x4,50,% MFU of 197,half" \
+    "S2,workloads/by-hand/llama-8b.yaml --layers 2 --mesh fsdp=16,v5e,4x4,50,% MFU of 197,full"
 half=$(awk '$2 == "S1" && $4 == "ms" { print $5 }' <<<"$out")
 full=$(awk '$2 == "S2" && $4 == "ms" { print $5 }' <<<"$out")
 awk -v half="${half:-1}" -v full="${full:-0}" 'BEGIN { exit !(full > 1.05 * half) }' || fail "half $half, full $full: $out"
 
 # What a step takes at an efficiency of 0.6413 is fitted with 0.6413.
-time=$("$program" run workloads/llama-8b.yaml --layers 1 --chip v5e --slice 4x4 --mesh fsdp=16 --profile measured \
+time=$("$program" run workloads/by-hand/llama-8b.yaml --layers 1 --chip v5e --slice 4x4 --mesh fsdp=16 --profile measured \
     --matmul-efficiency 0.6413 2>/dev/null | awk 'END { printf "%.9g", $1 / 1e6 }')
-check "F1,workloads/llama-8b.yaml --layers 1 --mesh fsdp=16,v5e,4x4,$time,s,"
+check "F1,workloads/by-hand/llama-8b.yaml --layers 1 --mesh fsdp=16,v5e,4x4,$time,s,"
 [[ $(python3 analysis/fit_steps.py "$program" "$scratch/own.csv") == F1*" 0.6413 "* ]] || fail "0.6413 is not found again"
 
 refused "own.csv:2: column 'unit': 'furlongs' is none of" "A,matmul 8x8x8,v6e,1 chip,1,furlongs,"
@@ -63,8 +63,8 @@ refused "own.csv:2: column 'measured': what was measured must be above 0" "A,mat
 refused "own.csv:2: unknown chip 'v9'" "A,matmul 8x8x8,v9,1 chip,1,ms,"
 refused "own.csv:2: nowhere.yaml" "A,nowhere.yaml,v6e,2x4,1,s,"
 # The workload file in the column workload, the mesh in that of parallelism.
-printf 'id,chip,slice,parallelism,workload,measured,unit\nW1,v5e,8x8,fsdp=64,workloads/llama-8b.yaml,1,s\n' >"$scratch/own.csv"
-time=$("$program" run workloads/llama-8b.yaml --chip v5e --slice 8x8 --mesh fsdp=64 --profile measured 2>/dev/null |
+printf 'id,chip,slice,parallelism,workload,measured,unit\nW1,v5e,8x8,fsdp=64,workloads/by-hand/llama-8b.yaml,1,s\n' >"$scratch/own.csv"
+time=$("$program" run workloads/by-hand/llama-8b.yaml --chip v5e --slice 8x8 --mesh fsdp=64 --profile measured 2>/dev/null |
     awk 'END { printf "%.4g s", $1 }')
 out=$("$program" validate --steps "$scratch/own.csv" 2>/dev/null)
 [[ $out == *" $time "* ]] || fail "not $time: $out"

@@ -19,7 +19,7 @@ icisim sweep psum --slice 4x4 --size 1MiB,1048576 --csv twice.csv
 icisim sweep 'In[B@X,D@Y] . Win[D,F@Y] . Wout[F@Y,D] -> Out[B@X,D@Y]' --dims B=1024,D=2048,F=8192 --mesh X=2,Y=4 \
     --chip v5e,v6e --strategy naive,bidi-half --csv block.csv
 icisim run all-gather --slice 4 --size 1MiB --trace trace.json >/dev/null
-model=(workloads/llama-8b.yaml --chip v5p --slice 2x2x4 --tokens-per-chip 4096,8192)
+model=(workloads/by-hand/llama-8b.yaml --chip v5p --slice 2x2x4 --tokens-per-chip 4096,8192)
 (
     cd ..
     for mesh in "dp=1,fsdp=x*y*z,tp=1" "dp=x*z,fsdp=1,tp=y" "dp=1,tp=z,fsdp=x*y" "dp=1,tp=x*y*z,fsdp=1"; do

@@ -46,7 +46,8 @@ static char *print_axes(const struct draw *d, const struct change *change, unsig
 }
 
 struct words {
-    char slice[WORD], wrap[WORD], link[2 * WORD], axis[WORD], mesh[WORD], hop[WORD], speed[WORD], offset[WORD];
+    char slice[WORD], wrap[WORD], link[2 * WORD], axis[WORD], mesh[WORD], hop[WORD], speed[WORD],
+        offset[WORD];
 };
 
 static void write_words(const struct draw *d, const struct change *c, struct words *w)
@@ -62,7 +63,8 @@ static void write_words(const struct draw *d, const struct change *c, struct wor
     snprintf(w->slice, WORD, d->axes == 2 ? "%dx%d" : "%dx%dx%d", len[0], len[1], len[2]);
     snprintf(w->wrap, WORD, "%s", wraps ? print_axes(d, c, wraps, ',', axes) : "none");
     snprintf(axes, WORD, d->axes == 2 ? "%d,%d" : "%d,%d,%d", at[0], at[1], at[2]);
-    snprintf(w->link, sizeof w->link, "%s:%c%s=%g", axes, 'x' + c->called[d->along], d->both ? "" : "+", c->share);
+    snprintf(w->link, sizeof w->link, "%s:%c%s=%g", axes, 'x' + c->called[d->along], d->both ? "" : "+",
+             c->share);
     snprintf(w->hop, WORD, "%.9gs", c->hop_s);
     snprintf(w->speed, WORD, "%.9gBps", c->link_Bps);
     snprintf(w->offset, WORD, "%d", d->offset);

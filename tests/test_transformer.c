@@ -30,6 +30,12 @@ static void gradients_are_one_chips(void)
     transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nfused: true\n"), "fsdp=2,tp=6",
                                  REMAT_NONE);
     transformer_same_as_one_chip(transformer_with("batch: 3\nattention: none\n"), "fsdp=3,tp=2", REMAT_FULL);
+    transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\n# wraps\n"), "fsdp=4",
+                                 REMAT_FULL);
+    transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nresidual: whole\n"),
+                                 "dp=2,fsdp=2,tp=2", REMAT_FULL);
+    transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nplan: textbook\n"),
+                                 "dp=2,fsdp=2,tp=6", REMAT_FULL);
     transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nparallel: true\ngated: false\n"),
                                  "dp=2,fsdp=2,tp=2", REMAT_FULL);
     transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nparallel: true\n"), "fsdp=2,tp=6",
@@ -111,6 +117,13 @@ static void whole_gradients_are_one_chips(void)
         transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nhead: true\ntied: true\n"),
                                      meshes[i], REMAT_FULL);
     }
+    transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nhead: true\nresidual: whole\n"),
+                                 "dp=2,fsdp=2,tp=2", REMAT_NONE);
+    transformer_same_as_one_chip(
+        transformer_with("batch: 4\nkernel: plain\nhead: true\ntied: true\n# wraps\n"), "fsdp=4",
+        REMAT_PRODUCTS);
+    transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nhead: true\nplan: textbook\n"),
+                                 "dp=2,fsdp=2,tp=2", REMAT_FULL);
 }
 
 /* sum of dy * y, of which the gradients are. */

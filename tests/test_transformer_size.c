@@ -32,9 +32,10 @@ static void collectives_are_those_by_hand(void)
             struct transformer_case s;
             struct tally t;
             struct status st = {0};
-            transformer_load(
-                &s, transformer_with(fused ? "layers: 1\nbatch: 4\nfused: true\n" : "layers: 1\nbatch: 4\n"),
-                "dp=2,fsdp=2,tp=2", full ? REMAT_FULL : REMAT_NONE, 1);
+            transformer_load(&s,
+                             transformer_with(fused ? "plan: textbook\nlayers: 1\nbatch: 4\nfused: true\n"
+                                                    : "plan: textbook\nlayers: 1\nbatch: 4\n"),
+                             "dp=2,fsdp=2,tp=2", full ? REMAT_FULL : REMAT_NONE, 1);
             OKAY(tally_collectives(&s.module, &t, &st), st);
             CU_ASSERT_EQUAL(issued(&t, "fwd", HLO_ALL_GATHER, "fsdp"), 7);
             CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_GATHER, "fsdp"), 7);
@@ -50,6 +51,40 @@ static void collectives_are_those_by_hand(void)
         }
 }
 
+/* facts/steps.md of what XLA does by default: over a slice that wraps one gather for each of the 7 weights forward; backward with full
+ * recomputation 11, as those of attention are gathered for it and for the input gradients; no gradient is scattered; each is summed
+ * whole, those of the norms, too. Elsewhere they are scattered. With the residual stream whole tp sums 2 times forward, once in the
+ * recomputation and 2 times back. */
+static void collectives_are_xlas(void)
+{
+    struct transformer_case s;
+    struct tally t;
+    struct status st = {0};
+    for (int wraps = 0; wraps < 2; wraps++)
+        for (int full = 0; full < 2; full++) {
+            transformer_load(
+                &s, transformer_with(wraps ? "layers: 1\nbatch: 4\n# wraps\n" : "layers: 1\nbatch: 4\n"),
+                "fsdp=4", full ? REMAT_FULL : REMAT_NONE, 1);
+            OKAY(tally_collectives(&s.module, &t, &st), st);
+            CU_ASSERT_EQUAL(issued(&t, "fwd", HLO_ALL_GATHER, "fsdp"), 7);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_GATHER, "fsdp"), full ? 11 : 7);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_REDUCE_SCATTER, "fsdp"), wraps ? 0 : 7);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_REDUCE, "fsdp"), wraps ? 9 : 2);
+            CU_ASSERT_STRING_EQUAL(s.model.windowed, wraps ? "" : "fsdp");
+            tally_free(&t);
+            transformer_unload(&s);
+        }
+    transformer_load(&s, transformer_with("layers: 1\nbatch: 4\nresidual: whole\n"), "dp=2,tp=2", REMAT_FULL,
+                     1);
+    OKAY(tally_collectives(&s.module, &t, &st), st);
+    CU_ASSERT_EQUAL(issued(&t, "fwd", HLO_ALL_REDUCE, "tp"), 2);
+    CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_REDUCE, "tp"), 3);
+    CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_GATHER, "tp"), 0);
+    CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_REDUCE, "dp"), 9);
+    tally_free(&t);
+    transformer_unload(&s);
+}
+
 /* The workload on a mesh. */
 static void size_of(const char *mesh, int tokens_per_chip, int prefetch, struct model_size *size)
 {
@@ -58,8 +93,9 @@ static void size_of(const char *mesh, int tokens_per_chip, int prefetch, struct 
     struct point point;
     struct model model;
     point_init(&point);
-    point.work.file = "workloads/llama-70b.yaml";
+    point.work.file = "workloads/by-hand/llama-70b.yaml";
     point.work.head = false;
+    point.schedule.plan = PLAN_TEXTBOOK;
     point.work.tokens_per_chip = tokens_per_chip;
     point.schedule.prefetch = prefetch;
     OKAY(axes_parse(mesh, &axes, &st), st);
@@ -76,7 +112,7 @@ static double memory(const struct model_size *size, enum remat remat)
     return sum;
 }
 
-/* workloads/mixtral-8x7b.yaml by hand: of a layer attention has 4096 x (2 x 4096 + 2 x 1024) = 41,943,040 parameters, the router
+/* workloads/by-hand/mixtral-8x7b.yaml by hand: of a layer attention has 4096 x (2 x 4096 + 2 x 1024) = 41,943,040 parameters, the router
  * 32,768, an expert 3 x 4096 x 14,336 = 176,160,768, the norms 8,192. On a chip of fsdp=8, ep=8 lie 32 x (41,943,040 / 8 + 4,096 +
  * 176,160,768 / 8 + 1,024) + 2 x 32,000 x 4096 / 8 + 512 = 905,347,584 elements. Gathered are attention, router and the one
  * expert. With full remat 32 inputs of 4096 x 4096 are kept; an expert takes ceil(4096 x 2 / 8 x 1.25) = 1,280 rows of
@@ -90,8 +126,9 @@ static void memory_of_experts_is_that_by_hand(void)
     struct point point;
     struct model model;
     point_init(&point);
-    point.work.file = "workloads/mixtral-8x7b.yaml";
+    point.work.file = "workloads/by-hand/mixtral-8x7b.yaml";
     point.work.head = false;
+    point.schedule.plan = PLAN_TEXTBOOK;
     point.work.tokens_per_chip = 4096;
     OKAY(axes_parse("fsdp=8,ep=8", &axes, &st), st);
     OKAY(model_read(&point, NULL, &axes, &model, &st), st);
@@ -150,5 +187,6 @@ static void memory_at_the_head_is_that_by_hand(void)
     CU_ASSERT_EQUAL(bytes[MEMORY_LOGITS], 2 * 2 * 4096. * 128256);
 }
 
-SUITE("transformer_size", TEST(collectives_are_those_by_hand), TEST(memory_is_that_by_hand),
-      TEST(memory_at_the_head_is_that_by_hand), TEST(memory_of_experts_is_that_by_hand))
+SUITE("transformer_size", TEST(collectives_are_those_by_hand), TEST(collectives_are_xlas),
+      TEST(memory_is_that_by_hand), TEST(memory_at_the_head_is_that_by_hand),
+      TEST(memory_of_experts_is_that_by_hand))

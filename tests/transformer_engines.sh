@@ -8,7 +8,7 @@ skip_sanitized "$icisim" 'minutes under the sanitizers; test_lower has both engi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 sed -e 's/8192/512/;s/28672/1792/;s/heads: 64/heads: 16/;s/head-dim: 128/head-dim: 32/;s/sequence: 4096/sequence: 256/' \
-    workloads/llama-70b.yaml >"$scratch/small.yaml"
+    workloads/by-hand/llama-70b.yaml >"$scratch/small.yaml"
 agree() {
     "$icisim" run "$scratch/small.yaml" --layers 4 --slice 4x4x4 --tokens-per-chip 256 --prefetch 1 --engine both --time-limit 1000s --csv - "$@" |
         grep ,both, >/dev/null || { echo "engines: $*"; exit 1; }

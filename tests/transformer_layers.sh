@@ -13,8 +13,8 @@ tables() {
     sed -n '/by phase/,/instructions that/{/instructions that/!p}' "$1" | sed 's/, as between .*//' | sort
 }
 same() {
-    "$icisim" run workloads/llama-70b.yaml --ring bidi "$@" --csv "$scratch/few.csv" >"$scratch/few" 2>/dev/null
-    "$icisim" run workloads/llama-70b.yaml --ring bidi "$@" --unroll --csv "$scratch/all.csv" >"$scratch/all" 2>/dev/null
+    "$icisim" run workloads/by-hand/llama-70b.yaml --ring bidi "$@" --csv "$scratch/few.csv" >"$scratch/few" 2>/dev/null
+    "$icisim" run workloads/by-hand/llama-70b.yaml --ring bidi "$@" --unroll --csv "$scratch/all.csv" >"$scratch/all" 2>/dev/null
     python3 - "$scratch/few.csv" "$scratch/all.csv" <<'PY' || { echo "rows differ: $*"; failed=1; }
 import csv, sys
 def words(text):  # "model=0.5 rest=1e-16": the numbers to 1e-9

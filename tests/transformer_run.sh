@@ -10,7 +10,7 @@ trap 'rm -rf "$scratch"' EXIT
 row() { # columns | arguments: their values in one line
     local columns=$1
     shift
-    "$icisim" run workloads/llama-70b.yaml --chip v5p "$@" --csv - 2>"$scratch/err" | python3 -c '
+    "$icisim" run workloads/by-hand/llama-70b.yaml --chip v5p "$@" --csv - 2>"$scratch/err" | python3 -c '
 import csv, sys
 row = next(csv.DictReader(sys.stdin))
 print(*(row[c] for c in sys.argv[1].split(",")))' "$columns"

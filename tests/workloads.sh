@@ -6,7 +6,7 @@ set -euo pipefail
 icisim=$1
 ran=0
 . tests/support/sanitized.sh
-for file in workloads/*.yaml; do
+for file in workloads/*.yaml workloads/by-hand/*.yaml; do
     options=(--check --csv -)
     if sanitized "$icisim" && grep -q '^model: transformer' "$file"; then
         options+=(--layers 4) # slow there

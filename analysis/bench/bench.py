@@ -225,7 +225,7 @@ def matmuls(bench):
 
 def transformers(bench):
     """Training steps of 80 layers, folded on a whole v5p pod and not folded on 512 chips; and the best of all meshes."""
-    model = os.path.join(os.path.dirname(__file__), "../../workloads/llama-70b.yaml")
+    model = os.path.join(os.path.dirname(__file__), "../../workloads/by-hand/llama-70b.yaml")
     step = ("run", model, "--chip", "v5p", "--ring", "bidi", "--prefetch", "1", *EVENT)
     pod = ("--slice", "16x20x28", "--mesh", "tp=x,dp=y,fsdp=z", "--tokens-per-chip", "512")
     cube = ("--slice", "8x8x8", "--mesh", "fsdp=x*y,tp=z", "--tokens-per-chip", "2048", "--fold", "off")

@@ -346,16 +346,15 @@ int document_parse(struct document *document, const char *name, const char *text
     return code;
 }
 
-/* The file compiled in under a path of this project, workloads/NAME.yaml, NULL if there is none. */
+/* The file compiled in under a path of this project, workloads/NAME.yaml with NAME such as steps/v5e-32b, NULL if there is none. */
 static const struct embedded_file *find_embedded(const char *path)
 {
     char name[64];
     int end = 0;
     if (sscanf(path, "workloads/%63[a-z0-9/-].yaml%n", name, &end) != 1 || path[end])
         return NULL;
-    const char *folder = strrchr(name, '/'), *stem = folder ? folder + 1 : name;
     for (const struct embedded_file *file = embedded_workloads; file->name; file++)
-        if (strcmp(file->name, stem) == 0)
+        if (strcmp(file->name, name) == 0)
             return file;
     return NULL;
 }

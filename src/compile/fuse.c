@@ -3,7 +3,7 @@
  * What is element by element runs with what reads it: a value that only such instructions and reductions of the same layer
  * and phase read is never in HBM, and each of those reads what it is made of. Of a value that another layer or phase reads it
  * is the value itself that is in HBM, or what it is made of where that is smaller (the backward pass widens and broadcasts
- * again). Nothing is moved: the labels hbm_bytes say what is left to read and write.
+ * again). Products of a batch, those of attention, read so, too, and the first reduction of their result runs with them. Nothing is moved: the labels hbm_bytes say what is left to read and write.
  */
 #include <stdlib.h>
 
@@ -11,9 +11,12 @@
 #include "hlo/cost.h"
 #include "hlo/edit.h"
 
+enum { SCORES_DIMS = 4 }; /* or more: of batches, heads, and tokens by tokens */
+
 /* What is known of an instruction of the entry. */
 struct value {
     bool kept;    /* in HBM */
+    bool reduced; /* of a product of a batch: a reduction runs with it */
     int32_t seen; /* the root whose inputs were counted last: those are read once */
     int32_t region;
 };
@@ -40,6 +43,15 @@ static bool renames(const struct module *m, int32_t at)
            (opcode == HLO_SLICE && module_shape_of(m, at)->count == 1);
 }
 
+/* A product of matrices of a batch, such as those of attention, with which its softmax runs. */
+static bool is_batched(const struct module *m, int32_t at)
+{
+    int batches = 0;
+    if (module_at(m, at)->opcode == HLO_DOT)
+        module_numbers(m, at, ATTR_LHS_BATCH, &batches);
+    return batches > 0;
+}
+
 /* What is in HBM for a value that another layer or phase reads. */
 static int32_t made_of(const struct module *m, int32_t at)
 {
@@ -54,6 +66,26 @@ static int32_t made_of(const struct module *m, int32_t at)
     }
 }
 
+/* Is a value made element by element of results of products of a batch, of reductions and constants? Where another phase needs it, it is
+ * made again of these. `depth` bounds the search. */
+static bool is_remade(const struct module *m, int32_t at, int depth)
+{
+    enum opcode opcode = module_at(m, at)->opcode;
+    bool remade = is_elementwise(m, at) && depth > 0;
+    if (is_batched(m, at) || opcode == HLO_REDUCE)
+        return true;
+    for (int o = 0; o < module_at(m, at)->operands && remade; o++)
+        remade = is_remade(m, module_operand(m, at, o), depth - 1);
+    return remade;
+}
+
+/* The product of attention that all of its shape is made of. */
+static bool is_scores(const struct module *m, int32_t at)
+{
+    enum { DEPTH = 12 };
+    return module_shape_of(m, at)->count >= SCORES_DIMS && is_remade(m, at, DEPTH);
+}
+
 /* From the last to the first: whatever reads a value comes after it. */
 static void find_kept(struct fuse *f)
 {
@@ -62,12 +94,12 @@ static void find_kept(struct fuse *f)
     f->value[f->entry->root - first].kept = true;
     for (int32_t at = first + f->entry->count - 1; at >= first; at--) {
         bool elementwise = is_elementwise(m, at), passes = renames(m, at);
-        bool reads = elementwise || module_at(m, at)->opcode == HLO_REDUCE;
+        bool reads = elementwise || module_at(m, at)->opcode == HLO_REDUCE || is_batched(m, at);
         f->value[at - first].kept |= !elementwise;
         for (int o = 0; o < module_at(m, at)->operands; o++) {
             int32_t of = module_operand(m, at, o) - first;
             f->value[of].kept |= !reads || (passes && f->value[at - first].kept);
-            if (f->value[of].region != f->value[at - first].region)
+            if (f->value[of].region != f->value[at - first].region && !is_scores(m, of + first))
                 f->value[made_of(m, of + first) - first].kept = true;
         }
     }
@@ -83,6 +115,11 @@ static double read_bytes(struct fuse *f, int32_t at, int32_t root)
         if (f->value[of].seen == root)
             continue;
         f->value[of].seen = root;
+        bool runs_with =
+            module_at(m, root)->opcode == HLO_REDUCE && is_batched(m, operand) && !f->value[of].reduced;
+        f->value[of].reduced |= runs_with;
+        if (runs_with)
+            continue;
         if (!f->value[of].kept)
             bytes += read_bytes(f, operand, root);
         else
@@ -99,7 +136,7 @@ static void copy(struct fuse *f, struct edit *edit, int32_t at)
     double was = module_cost(m, at).hbm_bytes, bytes = was;
     if (elementwise && (!f->value[at - f->entry->first].kept || renames(m, at)))
         bytes = 0;
-    else if (elementwise || module_at(m, at)->opcode == HLO_REDUCE)
+    else if (elementwise || module_at(m, at)->opcode == HLO_REDUCE || is_batched(m, at))
         bytes = read_bytes(f, at, at) + shape_hbm_bytes(m, module_at(m, at)->shape);
     edit_copy(edit, at);
     if (bytes != was && module_at(m, at)->opcode != HLO_CONSTANT)

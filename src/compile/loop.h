@@ -100,8 +100,9 @@ static inline bool loop_is_line(const struct loop *loop)
 {
     return !loop->closed && loop->way != OVERLAP_UNI;
 }
-bool loop_is_xla(const struct overlap *o, const struct loop *loop);     /* do its sums move first? */
-bool loop_is_chunked(const struct overlap *o, const struct loop *loop); /* no loop: reduced chunk by chunk */
+bool loop_is_xla(const struct overlap *o, const struct loop *loop);      /* do its sums move first? */
+bool loop_is_windowed(const struct overlap *o, const struct loop *loop); /* both ways, as XLA writes it? */
+bool loop_is_chunked(const struct overlap *o, const struct loop *loop);  /* no loop: reduced chunk by chunk */
 
 /* What is multiplied at a step; returns how many products. */
 int loop_products(const struct overlap *o, const struct loop *loop, int t,

@@ -64,6 +64,12 @@ bool loop_is_xla(const struct overlap *o, const struct loop *loop)
     return loop->way == OVERLAP_UNI && o->options->xla_loops;
 }
 
+bool loop_is_windowed(const struct overlap *o, const struct loop *loop)
+{
+    return loop->way == OVERLAP_BIDI && o->options->xla_loops && loop->ring.size >= 4 &&
+           loop->ring.size % 2 == 0;
+}
+
 /* The same of a scatter: the pieces of devices farther on, at last the own one. */
 static int scattered_products(const struct overlap *o, const struct loop *loop, int t,
                               struct loop_product product[LOOP_LEGS])

@@ -5,6 +5,9 @@
  *   gather   the pieces travel: a step passes on what came last, while it is multiplied; its own piece is first
  *   scatter  the sums travel: a step multiplies what a device farther on needs, adds what came, passes it on; the own
  *            piece is last. As XLA writes it, the sums travel before there are any: zeros, in the first of N steps
+ *   windowed as XLA writes loops both ways round of N = 4, 6, 8 ...: N/2 steps, each with a product of two pieces, one of either way,
+ *            and two permutes, of which a gather's last ones bring nothing new and a scatter's first ones zeros; one way is a permute
+ *            ahead: N + 1 of them
  *   reduce   a scatter loop, then an all-gather; or in chunks of the output, each reduced while the next is multiplied
  */
 #include "compile/loop.h"
@@ -45,8 +48,49 @@ static int32_t slice_in_place(struct overlap *o, int32_t value, int dim, int64_t
     return loop_in_place(o, before, build_slice(&o->b, value, dim, low, high));
 }
 
+/* A whole piece, or sum of one, one way round, by all devices. */
+static int32_t send_whole(struct overlap *o, const struct loop *loop, int sign, int32_t value, int32_t before)
+{
+    struct loop_send send = {sign, 0, loop->ring.size - 1, loop->closed ? before : -1};
+    return loop_permute(o, loop, value, send);
+}
+
+/* Of two pieces, one that came by + and one that came by -, or of the sums that go on so. */
+static struct loop_product windowed_product(const struct loop *loop, int t, int by_plus, int by_minus)
+{
+    return (struct loop_product){.chunk = {{0, by_plus, -1}, {1, by_minus, -1}},
+                                 .chunks = 2,
+                                 .accumulates = t > 0,
+                                 .last = loop->ring.size - 1};
+}
+
+/* Pieces 0, -1, -2 ... come by +, and 1, 2 ... by -. */
+static void write_windowed_gather(struct overlap *o, const struct loop *loop)
+{
+    int32_t own = o->edit.now[module_operand(o->from, loop->collective, 0)], accumulator[LOOP_DOTS];
+    o->step = 0;
+    int32_t start[] = {-1, send_whole(o, loop, -1, own, -1)}, value[] = {own, loop_arrived(o, start[1])};
+    for (int t = 0; t < loop->ring.size / 2; t++) {
+        const struct loop_product product = windowed_product(loop, t, -t, t + 1);
+        o->step = t;
+        for (int l = 0; l < 2; l++)
+            start[l] = send_whole(o, loop, 1 - 2 * l, value[l], start[l]);
+        for (int d = 0; d < loop->dots; d++)
+            accumulator[d] =
+                loop_gather_product(o, loop, &loop->dot[d], &product, value, t > 0 ? accumulator[d] : -1);
+        for (int l = 0; l < 2; l++)
+            value[l] = loop_arrived(o, start[l]);
+    }
+    for (int d = 0; d < loop->dots; d++)
+        edit_replace(&o->edit, loop->dot[d].dot, accumulator[d]);
+}
+
 static void write_gather(struct overlap *o, const struct loop *loop)
 {
+    if (loop_is_windowed(o, loop)) {
+        write_windowed_gather(o, loop);
+        return;
+    }
     int32_t own = o->edit.now[module_operand(o->from, loop->collective, 0)], value[LOOP_LEGS],
             start[LOOP_LEGS] = {0};
     int32_t accumulator[LOOP_DOTS];
@@ -143,6 +187,26 @@ static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
     return sum;
 }
 
+/* Sums of those behind come by +, at last with the own part; of those ahead by -, one permute later. */
+static int32_t scatter_windowed(struct overlap *o, const struct loop *loop)
+{
+    const struct loop_dot *dot = &loop->dot[0];
+    int32_t zeros = loop_zeros(o, dot->dot, dot->out_dim, loop->piece), sum[] = {zeros, zeros}, partial[2];
+    int32_t start[] = {-1, -1};
+    int half = loop->ring.size / 2;
+    module_label_hbm_bytes(o->b.module, 0);
+    for (int t = 0; t < half; t++) {
+        const struct loop_product product = windowed_product(loop, t, half - 1 - t, t - half);
+        o->step = t;
+        for (int l = 0; l < 2; l++)
+            start[l] = send_whole(o, loop, 1 - 2 * l, sum[l], start[l]);
+        loop_scatter_product(o, loop, dot, &product, partial);
+        for (int l = 0; l < 2; l++)
+            sum[l] = loop_add(o, loop_arrived(o, start[l]), partial[l]);
+    }
+    return loop_add(o, loop_arrived(o, send_whole(o, loop, -1, sum[1], start[1])), sum[0]);
+}
+
 /* The collective's groups and labels, for another one; its ring goes round as the loop does. */
 static void same_groups(struct overlap *o, const struct loop *loop)
 {
@@ -168,6 +232,8 @@ static void write_scatter(struct overlap *o, const struct loop *loop)
     int32_t start[LOOP_LEGS] = {-1, -1}, sum;
     if (loop_is_xla(o, loop)) {
         sum = scatter_as_xla(o, loop);
+    } else if (loop_is_windowed(o, loop)) {
+        sum = scatter_windowed(o, loop);
     } else {
         for (int t = 0; t < loop_last_step(loop); t++)
             scatter_step(o, loop, t, start);

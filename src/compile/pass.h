@@ -24,15 +24,16 @@
  *     o = s32[1] dynamic-slice(constant({0, 1024, 2048, 3072}), partition-id)       replica_groups=[1,4]<=[4],
  *     s = f32[1024,8] dynamic-slice(r, reshape(o), 0)                               dimensions={0}
  *
- * It is one if nothing else reads the all-reduce, one dim is cut into as many parts as a group has devices, and each device
+ * It is one unless the all-reduce is labelled whole="true", if nothing else reads it, one dim is cut into as many parts as a group has devices, and each device
  * takes the part of its place in the group. What only computed the offset goes too. Inside a fusion the pair is found as
  * well. *found is how many were found; where that is none, `out` stays empty, and `in` is as it should be. */
 int pass_reduce_scatters(const struct module *in, struct module *out, int *found, struct status *st);
 
 /* What is recomputed for the backward pass rather than kept:
- *   none      what was gathered: it is gathered again
- *   products  also what is cheap: all but results of products and of other collectives; kernels are recomputed too, as with JAX's
- *             checkpoint_dots
+ *   none      what was gathered and is not labelled keep="true": it is gathered again; labelled apart="true", once for what is
+ *             recomputed and once for the backward pass itself
+ *   products  also what is cheap: all but results of products without a batch and of other collectives; kernels are recomputed too, as with
+ *             JAX's checkpoint_dots_with_no_batch_dims
  *   full      also all of a layer but its inputs and what is labelled keep="true", from them
  * Auto, which is no pass's, is the first of these by which a model fits. What is recomputed is labelled again="true", and stands
  * before its first use. */
@@ -85,7 +86,8 @@ struct overlap_options {
                 bool *closed, struct status *st);
     int chunks; /* all-reduces: so many chunks of the output; 0: scattered, then gathered */
     bool
-        xla_loops; /* uni: the accumulator of a scatter moves first, as XLA writes it: N permutes, not N - 1 */
+        xla_loops; /* as XLA writes them: uni: the accumulator of a scatter moves first: N permutes, not N - 1; bidi of N = 4, 6, 8 ...:
+                      N / 2 steps of two pieces each, and N + 1 permutes */
 };
 
 /* Writes products and the collectives beside them as loops, unrolled: a gather of which all users are products, a scatter or

@@ -18,9 +18,10 @@ const char *pass_remat_name(enum remat remat)
 struct fact {
     bool backward;
     bool gathered;      /* by all-gathers, maybe in another type or shape, or beside each other */
-    bool keep;          /* labelled so */
+    bool keep, apart;   /* labelled so */
     int32_t layer;      /* 0: none */
     int32_t recomputed; /* in the new module, or -1 */
+    int32_t used;       /* the same, where what the backward pass itself uses is gathered apart */
 };
 
 struct recompute {
@@ -28,6 +29,7 @@ struct recompute {
     const struct computation *entry; /* of the old module */
     enum remat remat;
     struct fact *fact; /* [instructions of the entry] */
+    bool recomputes;   /* is it for what is recomputed, not for the backward pass itself? */
 };
 
 static struct fact *fact_of(struct recompute *c, int32_t at)
@@ -43,6 +45,7 @@ static bool is_gathered(struct recompute *c, int32_t at)
     bool gathered = opcode_is_renaming(i->opcode) || i->opcode == HLO_SLICE || i->opcode == HLO_CONCATENATE;
     for (int o = 0; o < i->operands && gathered; o++)
         gathered = fact_of(c, module_operand(from, at, o))->gathered;
+    fact_of(c, at)->apart = gathered && i->operands > 0 && fact_of(c, module_operand(from, at, 0))->apart;
     return gathered || i->opcode == HLO_ALL_GATHER;
 }
 
@@ -53,12 +56,21 @@ static void find_facts(struct recompute *c)
     for (int32_t at = entry->first; at < entry->first + entry->count; at++) {
         struct fact *fact = fact_of(c, at);
         char text[8];
-        *fact = (struct fact){.recomputed = -1};
+        *fact = (struct fact){.recomputed = -1, .used = -1};
         fact->backward = module_is_backward(from, at);
         fact->layer = module_layer(from, at);
         fact->keep = module_label(from, at, "keep", text, sizeof text);
         fact->gathered = is_gathered(c, at);
+        fact->apart = fact->apart || module_label(from, at, "apart", text, sizeof text);
     }
+}
+
+/* Is it a product of matrices of a batch, such as the scores of attention? */
+static bool has_batch(const struct module *module, int32_t at)
+{
+    int batches = 0;
+    module_numbers(module, at, ATTR_LHS_BATCH, &batches);
+    return batches > 0;
 }
 
 /* Is a value of the forward pass kept for a user of some layer. */
@@ -70,11 +82,12 @@ static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
     if (fact->backward || opcode == HLO_PARAMETER || opcode == HLO_CONSTANT)
         return true;
     if (fact->gathered)
-        return false;
+        return fact->keep;
     if (c->remat == REMAT_NONE || (c->remat == REMAT_FULL && fact->keep) || fact->layer == 0 ||
         (c->remat == REMAT_FULL && fact->layer != layer))
         return true;
-    return c->remat == REMAT_PRODUCTS && (class == CLASS_MATMUL || class == CLASS_COLLECTIVE);
+    return c->remat == REMAT_PRODUCTS &&
+           ((class == CLASS_MATMUL && !has_batch(c->edit.from, at)) || class == CLASS_COLLECTIVE);
 }
 
 /* {layer="3",phase="fwd",what="w"} as {layer="3",phase="bwd",what="w",again="true"}; rows that run time knows stay. */
@@ -112,16 +125,21 @@ static int32_t write_again(struct recompute *c, int32_t at, int32_t layer, const
 static int32_t recompute(struct recompute *c, int32_t at, int32_t layer)
 {
     struct fact *fact = fact_of(c, at);
+    bool before = c->recomputes;
+    int32_t *made = fact->apart && !before ? &fact->used : &fact->recomputed;
     if (is_kept(c, at, layer))
         return c->edit.now[at];
-    if (fact->recomputed >= 0)
-        return fact->recomputed;
+    if (*made >= 0)
+        return *made;
     char name[160];
-    snprintf(name, sizeof name, "%.140s.remat", module_word(c->edit.from, module_at(c->edit.from, at)->name));
-    fact->recomputed = write_again(c, at, layer, name);
+    snprintf(name, sizeof name, made == &fact->used ? "%.140s.again" : "%.140s.remat",
+             module_word(c->edit.from, module_at(c->edit.from, at)->name));
+    c->recomputes = before || !fact->gathered;
+    *made = write_again(c, at, layer, name);
+    c->recomputes = before;
     edit_attributes(&c->edit, at, false);
     label_recomputed(c, at);
-    return fact->recomputed;
+    return *made;
 }
 
 static void copy_backward(struct recompute *c, int32_t at)

@@ -100,7 +100,8 @@ static int examine(struct disguises *d, int32_t slice, int *found, struct status
     struct groups groups;
     if (module_at(module, slice)->opcode != HLO_DYNAMIC_SLICE ||
         module_at(module, reduce)->opcode != HLO_ALL_REDUCE || d->of[reduce].users != 1 ||
-        communication_scatters(module, reduce) || communication_is_chosen(module, reduce))
+        communication_scatters(module, reduce) || communication_is_chosen(module, reduce) ||
+        module_has_label(module, reduce, "whole=\"true\""))
         return 0;
     int code = module_groups_of(module, reduce, &groups, st);
     if (code < 0)

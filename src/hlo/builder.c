@@ -127,7 +127,8 @@ int32_t builder_label(struct builder *b, int32_t value)
                                     {"phase", b->phase},
                                     {"what", b->what},
                                     {RAGGED_ROWS_LABEL, rows},
-                                    {"keep", b->keep ? "true" : NULL}};
+                                    {"keep", b->keep ? "true" : NULL},
+                                    {"apart", b->apart ? "true" : NULL}};
     if (b->rows && !rows)
         builder_fail(b, STATUS_NOMEM);
     for (size_t i = 0; i < sizeof label / sizeof *label; i++)

@@ -43,9 +43,11 @@ struct builder {
     const struct axes *axes;
     /* computations a + b, max(a, b) and, of whole numbers, a < b; or -1 */
     int32_t sum[DTYPE_COUNT], largest[DTYPE_COUNT], less[DTYPE_COUNT];
-    int layer;                      /* labels: from 1, 0 for none ... */
-    const char *phase, *what;       /* ... NULL for none */
-    bool keep;                      /* ... what full recomputation keeps (pass_recompute()) ... */
+    int layer;                /* labels: from 1, 0 for none ... */
+    const char *phase, *what; /* ... NULL for none */
+    bool keep;                /* ... what full recomputation keeps (pass_recompute()) ... */
+    bool apart;          /* ... what is gathered again for each use of the backward pass (the same) ... */
+    unsigned whole_sums; /* gathers over these axes: sums go back whole, by an all-reduce, and are cut then */
     const struct ragged_rows *rows; /* ... and rows that only run time knows (ragged_rows.h) */
     int channels;                   /* collectives so far */
     struct status *status;          /* for whoever fails while building (model/tensor.h); may be NULL */

@@ -77,9 +77,8 @@ void configuration_print_unread(const struct configuration *config, FILE *out)
     for (int r = 0; r < config->roots; r++)
         for (int i = 0; i < config->root[r]->count; i++)
             if (!config->read[r][i]) {
-                width = width == 0 || width > 100
-                            ? (size_t)fprintf(out, "%s# not read: ", width ? "\n" : "")
-                            : width + 1;
+                width = width == 0 || width > 100 ? (size_t)fprintf(out, "%s# not read: ", width ? "\n" : "")
+                                                  : width + 1;
                 width += (size_t)fprintf(out, "%s ", config->root[r]->name[i]);
             }
     if (width)

@@ -46,6 +46,15 @@ void vjp_add(struct vjp *vjp, int32_t value, int32_t part, unsigned axes)
     vjp->head[value - vjp->first] = vjp->parts++;
 }
 
+/* Has an instruction no cotangent to pass on: comparisons, and maxima, which count as constants? */
+static bool is_constant(const struct builder *b, int32_t at)
+{
+    enum opcode opcode = module_at(b->module, at)->opcode;
+    return opcode == HLO_COMPARE ||
+           (opcode == HLO_REDUCE &&
+            module_number(b->module, at, ATTR_TO_APPLY, -1) != b->sum[builder_dtype(b, at)]);
+}
+
 /* Marks what depends on one of the values, and can pass a cotangent on to it. */
 static void mark_wanted(struct vjp *vjp, const struct gradient gradient[], int count)
 {
@@ -53,7 +62,7 @@ static void mark_wanted(struct vjp *vjp, const struct gradient gradient[], int c
     for (int i = 0; i < count; i++)
         vjp->wanted[gradient[i].value - vjp->first] = true;
     for (int32_t at = vjp->first; at < vjp->first + vjp->count; at++) {
-        if (module_at(module, at)->opcode == HLO_COMPARE)
+        if (is_constant(vjp->b, at))
             continue;
         for (int o = 0; o < module_at(module, at)->operands; o++)
             if (vjp_wants(vjp, module_operand(module, at, o)))

@@ -97,6 +97,7 @@ struct model_options {
     bool
         rows_that_come; /* experts' buffers have as many rows as come, instead of room for all that might: for times */
     double hbm_bytes; /* what a program may have of each device; 0: not known, and everything fits */
+    bool wraps;       /* all axes of the slice wrap */
     bool must_fit;    /* a model that is over that is refused before it is built */
 };
 
@@ -115,7 +116,9 @@ struct model {
     struct model_options options;
     struct axes axes;
     struct model_size size;
-    enum remat remat;         /* what is recomputed: as asked, or the least by which it fits */
+    enum remat remat; /* what is recomputed: as asked, or the least by which it fits */
+    char windowed
+        [AXES_TEXT]; /* XLA writes collectives over these axes beside a product as loops: "dp,fsdp"; "": none */
     int layers, layers_built; /* of a transformer: how many are alike, and how many of them the module has */
     struct module module;
     struct builder builder; /* while it is built */

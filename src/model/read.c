@@ -33,7 +33,7 @@ static int check_keys(const struct node *root, const struct front *front, struct
 /* Options that only some models know. */
 static int check_options(const struct point *point, const struct front *front, struct status *st)
 {
-    static const char *const some[] = {"layers", "tokens-per-chip", "micro-batches", "head", "dims"};
+    static const char *const some[] = {"layers", "tokens-per-chip", "micro-batches", "head", "dims", "plan"};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         if (option_is_given(point, some[i]) && !text_has_word(front->options, some[i]))
             return status_fail(st, STATUS_INPUT, "--%s does not apply to model: %s; leave it out", some[i],

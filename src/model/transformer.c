@@ -149,12 +149,15 @@ struct weight transformer_weight(const struct transformer *t, enum weight_id id)
 {
     struct weight w = {.name = weights[id].name, .cut = -1};
     set_shape(t, id, &w);
+    w.split = -1;
     bool of_kv = id == WEIGHT_K || id == WEIGHT_V;
     if (w.cut >= 0)
         w.over = of_kv ? t->kv : is_of_experts(id) ? t->moe.over : t->tp;
-    if (w.cut < 0 ? w.dims > 0 : is_of_experts(id))
+    bool same = w.dims == 1 && !t->textbook;
+    if (w.cut < 0 ? w.dims > 0 && !same : is_of_experts(id))
         share(&w, &t->tp); /* no dim of it is of tp, so that all chips share it */
-    share(&w, &t->fsdp);
+    if (!same)
+        share(&w, &t->fsdp);
     if (of_kv)
         w.copies = t->copies;
     int64_t elements = w.dims ? 1 : 0, parts = axis_list_size(&w.over, &t->axes),
@@ -164,6 +167,8 @@ struct weight transformer_weight(const struct transformer *t, enum weight_id id)
         elements *= w.local[d];
     }
     w.chunk = (elements + devices - 1) / devices;
+    if (!t->textbook && w.dims == 2 && w.cut >= 0 && !is_of_experts(id) && w.local[1 - w.cut] % devices == 0)
+        w.split = 1 - w.cut;
     return w;
 }
 

@@ -8,6 +8,10 @@
  * the batch; `fsdp` the batch and the weights, which are gathered for use; `tp` heads, the feed-forward width and the
  * vocabulary, and between products the tokens (sequence parallelism). Each weight is a matrix whose dim of tp is cut first;
  * what is left is held flat, filled up with zeros to a multiple of the devices of fsdp, so that any number of these works.
+ * By the plan of the textbook each weight is held flat; else as the matrix, of which fsdp cuts the dim that tp does not, where that
+ * divides, and what XLA does by default is done (facts of compiled steps): gradients travel in the type of compute, those of the
+ * embedding in their own; rows of the embedding are exchanged, and its table never gathered; the head is gathered once; vectors are
+ * the same on all devices.
  * Where tp has more devices than there are key-value heads, neighbours hold copies of one.
  *
  * Of some layers, or all, the feed-forward part may be a mixture of experts. The experts are cut over axes of any part, which
@@ -76,6 +80,9 @@ struct transformer {
     struct latents latents;
     bool gated, tied, head;
     bool fused;            /* q, k and v are one product, gate and up one */
+    bool textbook;         /* the plan: collectives as the textbook has them, else as XLA does */
+    bool whole;            /* the residual stream is whole on all devices of tp, else cut over the tokens */
+    bool wraps;            /* fsdp has all of a slice all of whose axes wrap */
     bool parallel;         /* attention and the feed-forward part both read the block's one norm */
     unsigned keep;         /* set of bits */
     bool host;             /* what is kept for the backward pass is copied to the host meanwhile, and back */
@@ -114,6 +121,7 @@ struct weight {
     struct axis_list over;   /* cut by these */
     struct axis_list shared; /* what is left is shared out over these */
     struct axis_list copies; /* and is the same over these */
+    int split;               /* the dim of the matrix that those cut, -1: it is held flat */
     int64_t local[2];        /* the matrix on one device, gathered */
     int64_t chunk;           /* what one device holds of it */
 };

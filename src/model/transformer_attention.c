@@ -64,10 +64,11 @@ static int32_t plain(struct transformer_step *s, const struct heads *h, int32_t 
     q = build_reshape(b, q, of_q, 5);
     k = build_reshape(b, k, of_k, 4);
     v = build_reshape(b, v, of_v, 4);
-    int32_t scores = build_dot(b, q, k, &to_scores, s->t->compute);
+    int32_t scores = build_dot(b, q, k, &to_scores, s->t->textbook ? s->t->compute : DTYPE_F32);
     if (s->t->attention == ATTENTION_CAUSAL)
         scores = mask(b, h, scores);
-    int32_t y = build_dot(b, softmax(b, scores), v, &to_values, s->t->compute);
+    int32_t p = build_convert(b, softmax(b, scores), s->t->compute);
+    int32_t y = build_dot(b, p, v, &to_values, s->t->compute);
     y = build_transpose(b, y, (int64_t[]){0, 2, 1, 3, 4});
     return build_reshape(b, y, (int64_t[]){h->batch * h->sequence, h->kv * h->group * h->of_values}, 2);
 }

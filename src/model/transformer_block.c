@@ -101,7 +101,8 @@ static struct tensor multiply_onto(struct transformer_step *s, const struct tens
 static struct tensor all_tokens(struct transformer_step *s, const struct tensor *h)
 {
     struct tensor gathered = *h;
-    gathered.dim[0].shard.count -= s->t->tp.count;
+    if (!s->t->whole)
+        gathered.dim[0].shard.count -= s->t->tp.count;
     return tensor_reshard(s->b, h, &gathered);
 }
 
@@ -248,38 +249,77 @@ static struct held *held_of(const struct transformer_step *s, int64_t layer, enu
                               : &s->held[s->t->layers * BLOCK_WEIGHTS + id - BLOCK_WEIGHTS];
 }
 
-/* Gradients come in their own type. */
+/* Gradients come in their own type. Over devices they are summed in the type of compute, as XLA does, unless there are several
+ * micro-batches, which are added up first, or by the textbook. */
 static void use(struct transformer_step *s, struct held *held)
 {
     const struct transformer *t = s->t;
+    const struct weight *w = &held->weight;
+    bool copied = axis_list_size(&t->dp, &t->axes) * axis_list_size(&w->copies, &t->axes) > 1;
     if (held->micro > s->micro)
         return;
     held->micro = s->micro + 1;
     held->whole = build_convert(s->b, held->value, t->gradients);
-    if (axis_list_size(&t->dp, &t->axes) * axis_list_size(&held->weight.copies, &t->axes) > 1)
+    if (copied)
         held->whole = build_alias(s->b, held->whole);
     held->parts = build_vary(s->b, held->whole, &t->dp);
-    held->parts = build_vary(s->b, held->parts, &held->weight.copies);
+    held->parts = build_vary(s->b, held->parts, &w->copies);
+    held->used = held->parts;
+    if (!t->textbook && t->micro_batches == 1) {
+        held->used = build_convert(s->b, held->whole, t->compute);
+        held->used = copied || w->dims == 1 ? build_alias(s->b, held->used) : held->used;
+        if (w->dims == 2) {
+            held->used = build_vary(s->b, held->used, &t->dp);
+            held->used = build_vary(s->b, held->used, &w->copies);
+        }
+    }
+    held->used = build_convert(s->b, held->used, t->compute);
 }
 
-/* Gathered in the compute type; what fills the last chunk is cut off. */
+int32_t step_held(struct transformer_step *s, int64_t layer, enum weight_id id)
+{
+    struct held *held = held_of(s, layer, id);
+    const char *before = s->b->what;
+    s->b->what = held->weight.name;
+    use(s, held);
+    s->b->what = before;
+    return held->parts;
+}
+
+/* What is gathered of a weight as a matrix; of what is held flat what fills the last chunk is cut off. */
+static int32_t gather(struct transformer_step *s, const struct weight *w, int32_t value)
+{
+    if (w->split >= 0)
+        return build_all_gather(s->b, value, &w->shared, w->split);
+    value = build_all_gather(s->b, value, &w->shared, 0);
+    value = build_slice(s->b, value, 0, 0, w->local[0] * (w->dims == 2 ? w->local[1] : 1));
+    return build_reshape(s->b, value, w->local, w->dims);
+}
+
+static bool is_of_attention(enum weight_id id)
+{
+    return (id >= WEIGHT_Q && id <= WEIGHT_O) || id == WEIGHT_Q_LATENT || id == WEIGHT_KV_LATENT;
+}
+
+/* XLA gathers the weights of attention again for each use of the backward pass, the others once for all of it, and the head's once
+ * for the step. */
 struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id)
 {
     struct held *held = held_of(s, layer, id);
     const struct weight *w = &held->weight;
-    const char *before = s->b->what;
-    int64_t elements = w->dims == 2 ? w->local[0] * w->local[1] : w->local[0];
+    const struct builder before = *s->b;
     struct tensor t = {.dims = w->dims};
     s->b->what = w->name;
+    s->b->keep = !s->t->textbook && id >= BLOCK_WEIGHTS;
+    s->b->apart = !s->t->textbook && is_of_attention(id);
     use(s, held);
-    int32_t value = build_convert(s->b, held->parts, s->t->compute);
-    value = build_all_gather(s->b, value, &w->shared, 0);
-    value = build_slice(s->b, value, 0, 0, elements);
-    t.value = build_reshape(s->b, value, w->local, w->dims);
+    t.value = gather(s, w, held->used);
     for (int d = 0; d < w->dims; d++)
         t.dim[d] = (struct expr_dim){.n = w->dim[d], .shard = d == w->cut ? w->over : (struct axis_list){0}};
     if (w->dims == 1)
         strcpy(t.dim[0].name, "d");
-    s->b->what = before;
+    s->b->what = before.what;
+    s->b->keep = before.keep;
+    s->b->apart = before.apart;
     return t;
 }

@@ -5,8 +5,9 @@
 int transformer_read_experts(const struct node *root, struct transformer *t, struct status *st)
 {
     static const char *const names[] = {
-        "experts",  "top-k",       "capacity-factor", "capacity-by",    "products",           "expert-d-ff", "d-ff",
-        "every",    "expert-axis", "routing",         "shared-experts", "first-dense-layers", NULL};
+        "experts", "top-k", "capacity-factor", "capacity-by", "products",       "expert-d-ff",
+        "d-ff",    "every", "expert-axis",     "routing",     "shared-experts", "first-dense-layers",
+        NULL};
     const struct front_key keys[] = {
         {"d-ff", FRONT_COUNT, .to = &t->expert_ff, .most = 0x1p32}, /* as version 0.1 says it */
         {"expert-d-ff", FRONT_COUNT, .to = &t->expert_ff, .most = 0x1p32},
@@ -22,6 +23,9 @@ int transformer_read_experts(const struct node *root, struct transformer *t, str
     if (t->parallel)
         return node_fail(x->root, st, STATUS_INPUT,
                          "experts have a norm of their own; write parallel: false, or leave out moe");
+    if (t->whole)
+        return node_fail(x->root, st, STATUS_INPUT,
+                         "each device sends tokens of its own to experts; write residual: sequence");
     x->by_sender = true;
     x->products = PRODUCTS_DROPPED;
     if (experts_read(x, &t->axes, st) < 0 || FRONT_READ(x->root, keys, st) < 0)

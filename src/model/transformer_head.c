@@ -30,22 +30,51 @@ static int32_t is_within(struct builder *b, int32_t a, int64_t below)
     return build_binary(b, HLO_AND, above, under);
 }
 
+/* Rows by tokens; those of the device's own part of the vocabulary, zeros for the others. */
+static int32_t take_rows(struct transformer_step *s, int32_t table, int32_t tokens)
+{
+    struct builder *b = s->b;
+    int64_t rows[BUILDER_DIMS], along_rows = 0;
+    int32_t own = build_binary(b, HLO_SUBTRACT, tokens, first_own(s, tokens));
+    int32_t within = is_within(b, own, s->t->vocabulary / axis_list_size(&s->t->tp, &s->t->axes));
+    own = build_select(b, within, own, build_fill(b, 0, own));
+    int32_t value = build_take(b, table, own);
+    int dims = builder_dims(b, value, rows);
+    within = build_broadcast(b, within, rows, dims, &along_rows);
+    return build_select(b, within, value, build_fill(b, 0, value));
+}
+
+/* As XLA has it, a table whose columns fsdp cuts is not gathered: tokens are, and of their rows each device makes its columns, which
+ * are exchanged: [fsdp * tokens, d / fsdp] to [tokens, d]. */
+static int32_t exchange_rows(struct transformer_step *s, int32_t tokens)
+{
+    struct builder *b = s->b;
+    const struct transformer *t = s->t;
+    const struct axis_list *fsdp = &t->fsdp;
+    int64_t parts = axis_list_size(fsdp, &t->axes), n = transformer_local_tokens(t), d = t->d / parts;
+    int32_t value = take_rows(s, step_held(s, 0, WEIGHT_EMBED), build_all_gather(b, tokens, fsdp, 0));
+    value = build_reshape(b, build_convert(b, value, t->compute), (int64_t[]){parts, n, d}, 3);
+    if (!t->whole)
+        n /= axis_list_size(&t->tp, &t->axes);
+    value = t->whole ? build_all_reduce(b, value, &t->tp) : build_reduce_scatter(b, value, &t->tp, 1);
+    value = build_all_to_all(b, value, fsdp, 0);
+    value = build_transpose(b, value, (int64_t[]){1, 0, 2});
+    return build_reshape(b, value, (int64_t[]){n, t->d}, 2);
+}
+
 struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens)
 {
     struct builder *b = s->b;
     struct tensor x = s->activations;
-    int64_t rows[BUILDER_DIMS], along_rows = 0;
     b->layer = 0;
     b->what = "embedding";
-    struct tensor table = step_weight(s, 0, WEIGHT_EMBED);
-    int32_t own = build_binary(b, HLO_SUBTRACT, tokens->value, first_own(s, tokens->value));
-    int32_t within = is_within(b, own, s->t->vocabulary / axis_list_size(&s->t->tp, &s->t->axes));
-    own = build_select(b, within, own, build_fill(b, 0, own));
-    int32_t value = build_take(b, table.value, own);
-    int dims = builder_dims(b, value, rows);
-    within = build_broadcast(b, within, rows, dims, &along_rows);
-    value = build_select(b, within, value, build_fill(b, 0, value));
-    x.value = build_reduce_scatter(b, value, &s->t->tp, 0);
+    if (transformer_weight(s->t, WEIGHT_EMBED).split >= 0) {
+        x.value = exchange_rows(s, tokens->value);
+        return x;
+    }
+    x.value = take_rows(s, step_weight(s, 0, WEIGHT_EMBED).value, tokens->value);
+    x.value = s->t->whole ? build_all_reduce(b, x.value, &s->t->tp)
+                          : build_reduce_scatter(b, x.value, &s->t->tp, 0);
     return x;
 }
 

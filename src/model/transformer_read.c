@@ -57,6 +57,8 @@ static int read_keys(const struct node *root, struct transformer *t, struct stat
 {
     static const char *const attentions[] = {"none", "full", "causal", NULL};
     static const char *const kernels[] = {"plain", "flash", "ideal", NULL};
+    static const char *const residuals[] = {"sequence", "whole", NULL};
+    int residual = 0;
     if (read_latents(root, t, st) < 0)
         return st->code;
     const bool latents = t->latents.kv > 0;
@@ -77,11 +79,13 @@ static int read_keys(const struct node *root, struct transformer *t, struct stat
         {"fused", FRONT_BOOL, .to = &t->fused},
         {"parallel", FRONT_BOOL, .to = &t->parallel},
         {"keep-on-host", FRONT_BOOL, .to = &t->host},
+        {"residual", FRONT_WORD, .to = &residual, .words = residuals},
         {"attention", FRONT_WORD, .to = &t->attention, .words = attentions},
         {"kernel", FRONT_WORD, .to = &t->kernel, .words = kernels},
         {"activation", FRONT_FUNCTION, .to = &t->activation}};
     if (FRONT_READ(root, keys, st) < 0)
         return st->code;
+    t->whole = residual;
     t->kv_heads = latents ? t->heads : t->kv_heads;
     t->value_dim = latents ? t->value_dim : t->head_dim;
     if (latents && (t->parallel || t->attention == ATTENTION_NONE))
@@ -282,6 +286,7 @@ int transformer_read(const struct front_source *source, struct transformer *t, s
     *t = (struct transformer){.axes = *source->axes,
                               .compute = source->dtype,
                               .head = work->head,
+                              .textbook = source->point->schedule.plan == PLAN_TEXTBOOK,
                               .gated = true,
                               .attention = ATTENTION_CAUSAL,
                               .kernel = KERNEL_FLASH,

@@ -71,10 +71,16 @@ static double rows_elements(const struct transformer *t, enum remat remat)
     return (double)t->d * (2 * rows + (remat == REMAT_PRODUCTS ? 1 : 2) * entries);
 }
 
+/* Of the residual stream, of which a device of tp has its tokens, or all of theirs. */
+static double residual_width(const struct transformer *t)
+{
+    return (double)t->d * (t->whole ? part_size(&t->tp, t) : 1);
+}
+
 /* A token's width of what full recomputation keeps of a block. */
 static double kept_width(const struct transformer *t, bool experts)
 {
-    double d = (double)t->d, ff = experts ? 0 : (double)t->ff;
+    double d = residual_width(t), ff = experts ? 0 : (double)t->ff;
     const double of[WEIGHTS] = {[WEIGHT_Q] = (double)(t->heads * t->head_dim),
                                 [WEIGHT_K] = k_width(t),
                                 [WEIGHT_V] = v_width(t),
@@ -99,8 +105,9 @@ static double kept_bytes(const struct transformer *t, enum remat remat, bool exp
         return of_type * tokens * kept_width(t, experts);
     double rows = experts ? of_type * rows_elements(t, remat) : 0;
     if (remat == REMAT_PRODUCTS)
-        return of_type * (tokens * (2 * (double)t->d + q + kv) + (t->gated ? 2 : 1) * inner) + rows;
-    return of_type * (tokens * (8 * (double)t->d + 2 * q + kv) + 6 * inner + 3 * scores_elements(t)) + rows;
+        return of_type * (tokens * (2 * residual_width(t) + q + kv) + (t->gated ? 2 : 1) * inner) + rows;
+    return of_type * (tokens * (8 * residual_width(t) + 2 * q + kv) + 6 * inner + 3 * scores_elements(t)) +
+           rows;
 }
 
 static double all_kept_bytes(const struct transformer *t, enum remat remat)

@@ -22,6 +22,7 @@
  *     fused: false             q, k and v are one product, gate and up one
  *     parallel: false          attention and the feed-forward part read one norm, and are added up together
  *     keep: [q, k, v, o]       what remat full keeps beside inputs of layers: q, k, v, attention, o, gate, up, down
+ *     residual: sequence       or whole: between products all devices of tp have all tokens
  *     keep-on-host: false      what is kept lies on the host meanwhile; copies are hidden
  *     dtypes: {params: bf16, gradients: bf16, state: f32, momentum: f32, master: false}
  *     tokens-per-chip: 4096    or batch: 64, sequences
@@ -60,15 +61,20 @@ static void declare(struct transformer_step *s, int i)
     const struct weight *w = &held->weight;
     if (w->dims == 0)
         return;
-    struct tensor flat = {.dims = 1, .dim = {{.shard = w->over}}};
-    axis_list_append(&flat.dim[0].shard, &w->shared);
-    flat.dim[0].n = w->chunk * axis_list_size(&flat.dim[0].shard, &t->axes);
+    struct tensor tensor = {.dims = 1, .dim = {{.shard = w->over}}};
+    axis_list_append(&tensor.dim[0].shard, &w->shared);
+    tensor.dim[0].n = w->chunk * axis_list_size(&tensor.dim[0].shard, &t->axes);
+    if (w->split >= 0) {
+        tensor = (struct tensor){.dims = 2, .dim = {{.n = w->dim[0]}, {.n = w->dim[1]}}};
+        tensor.dim[w->cut].shard = w->over;
+        tensor.dim[w->split].shard = w->shared;
+    }
     snprintf(name, sizeof name, layer ? "%s%d" : "%s", w->name, layer);
     s->b->layer = held->layer = layer;
     s->b->what = w->name;
     held->input = s->model->inputs;
-    held->value = model_input(s->model, name, &flat, t->params, true).value;
-    if (s->b->module->error == 0)
+    held->value = model_input(s->model, name, &tensor, t->params, true).value;
+    if (s->b->module->error == 0 && w->split < 0)
         s->model->input[held->input].flat = (struct model_flat){.dims = w->dims,
                                                                 .dim = {w->dim[0], w->dim[1]},
                                                                 .cut = w->cut,
@@ -90,7 +96,8 @@ static struct tensor activations(const struct transformer *t)
     x.dim[0].n = t->tokens / t->micro_batches;
     axis_list_append(&x.dim[0].shard, &t->dp);
     axis_list_append(&x.dim[0].shard, &t->fsdp);
-    axis_list_append(&x.dim[0].shard, &t->tp);
+    if (!t->whole)
+        axis_list_append(&x.dim[0].shard, &t->tp);
     return x;
 }
 
@@ -165,7 +172,8 @@ static void run_headless(struct transformer_step *s)
 static void run_whole(struct transformer_step *s)
 {
     struct tensor ids = {.dims = 1, .dim = {s->activations.dim[0]}}, tokens, targets, x, loss;
-    ids.dim[0].shard.count -= s->t->tp.count;
+    if (!s->t->whole)
+        ids.dim[0].shard.count -= s->t->tp.count;
     tokens = add_input(s, "tokens", &ids, DTYPE_S32);
     targets = add_input(s, "targets", &ids, DTYPE_S32);
     s->b->phase = "fwd";
@@ -223,12 +231,27 @@ static int64_t built_layers(const struct transformer *t, const struct model_opti
     return options->layers_most > with ? options->layers_most : with;
 }
 
+/* Weights over all of a slice that wraps are gathered as they are, and their gradients summed whole; elsewhere both are loops beside
+ * their product. */
+static void choose_sums(struct transformer_step *s)
+{
+    const struct transformer *t = s->t;
+    size_t used = 0;
+    if (t->wraps)
+        s->b->whole_sums = axis_list_set(&t->fsdp);
+    for (int i = 0; i < t->fsdp.count && !t->textbook && !t->wraps; i++)
+        used += (size_t)snprintf(s->model->windowed + used, sizeof s->model->windowed - used, "%s%s",
+                                 i ? "," : "", t->axes.axis[t->fsdp.axis[i]].name);
+}
+
 static int build(const struct front_source *source, struct model *model, struct status *st)
 {
     struct transformer t;
     const struct point *point = source->point;
     if (transformer_read(source, &t, st) < 0)
         return st->code;
+    t.wraps =
+        model->options.wraps && !t.textbook && axis_list_size(&t.fsdp, &t.axes) == axes_devices(&t.axes);
     struct transformer_step s = {.t = &t, .model = model, .activations = activations(&t)};
     const int64_t built = built_layers(&t, &model->options);
     model->axes = t.axes;
@@ -237,6 +260,7 @@ static int build(const struct front_source *source, struct model *model, struct 
         enum dtype_id summed[] = {t.compute, t.gradients, DTYPE_F32, DTYPE_S32, t.moe.key};
         model_begin(model, "transformer", &t.axes, summed, t.moe.root ? 5 : 3, st);
         s.b = &model->builder;
+        choose_sums(&s);
         transformer_size(&t, point->schedule.prefetch, &model->size);
         model->layers = (int)t.layers;
         model->layers_built = (int)(t.layers = built);
@@ -255,11 +279,12 @@ static int build(const struct front_source *source, struct model *model, struct 
     return code;
 }
 
-static const char *const keys[] = {
-    "layers",   "d-model",      "d-ff",        "heads",  "kv-heads",  "head-dim",
-    "sequence", "vocabulary",   "gated",       "tied",   "attention", "kernel",
-    "fused",    "activation",   "parallelism", "dtypes", "batch",     "parallel",
-    "keep",     "keep-on-host", "moe",         "mla",    "window",    "full-attention-every",
-    NULL};
-const struct front front_transformer = {"transformer", keys, "layers tokens-per-chip micro-batches head",
+static const char *const keys[] = {"layers",   "d-model",    "d-ff",        "heads",
+                                   "kv-heads", "head-dim",   "sequence",    "vocabulary",
+                                   "gated",    "tied",       "attention",   "kernel",
+                                   "fused",    "activation", "parallelism", "dtypes",
+                                   "batch",    "parallel",   "keep",        "keep-on-host",
+                                   "moe",      "mla",        "window",      "full-attention-every",
+                                   "residual", NULL};
+const struct front front_transformer = {"transformer", keys, "layers tokens-per-chip micro-batches head plan",
                                         build};

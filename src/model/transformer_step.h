@@ -17,6 +17,7 @@ struct held {
     int input, layer;     /* of the model; 0: of no block */
     int32_t value;        /* as it is given */
     int32_t whole, parts; /* of the last micro-batch that used it */
+    int32_t used;         /* the same in the type of compute */
     int micro;            /* so many micro-batches have used it */
     int32_t gradient;     /* so far */
 };
@@ -32,6 +33,9 @@ struct transformer_step {
 
 /* A weight as it is used: gathered, as a matrix in the compute type. */
 struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id);
+
+/* The same as one device holds it, in the type of its gradient. */
+int32_t step_held(struct transformer_step *s, int64_t layer, enum weight_id id);
 
 /* What the products of a part read: x / rms(x) * scale, of all tokens of the devices of tp, and so the input of products whose
  * weights tp cuts by columns. */

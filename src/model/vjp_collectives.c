@@ -17,6 +17,11 @@ static void of_all_gather(struct vjp_rule *r, const struct axis_list *over, int 
         shares = 0;
     }
     r->axes |= own;
+    if (shares && (own & ~r->b->whole_sums) == 0) {
+        c = build_all_reduce(r->b, c, over);
+        module_add_label_to(r->b->module, c, "whole", "true");
+        shares = 0;
+    }
     vjp_give(r, 0, (shares ? build_reduce_scatter : build_own_block)(r->b, c, over, dim));
 }
 

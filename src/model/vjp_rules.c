@@ -152,9 +152,6 @@ static void of_reduce(struct vjp_rule *r)
     int64_t dim[BUILDER_DIMS], at[BUILDER_DIMS];
     int dims = builder_dims(r->b, vjp_operand(r, 0), dim), overs, left = 0;
     const int64_t *over = module_numbers(r->b->module, r->at, ATTR_DIMENSIONS, &overs);
-    int32_t body = (int32_t)module_number(r->b->module, r->at, ATTR_TO_APPLY, -1);
-    if (body != r->b->sum[builder_dtype(r->b, r->at)])
-        return; /* a maximum */
     for (int d = 0; d < dims; d++)
         if (module_dim_in(over, overs, d) < 0)
             at[left++] = d;

@@ -115,13 +115,24 @@ static int reserve(struct model_step *step, struct status *st)
     return step->way && step->ahead ? 0 : status_nomem(st);
 }
 
+/* Do all axes of a slice wrap that have more than one chip? */
+static bool all_wrap(const struct slice *slice)
+{
+    bool all = true;
+    for (int a = 0; a < slice->axes; a++)
+        all = all && (slice->len[a] == 1 || (slice->wrap[a] && slice->len[a] > 2));
+    return all;
+}
+
 int model_step_open(struct model_step *step, const struct point *point, const struct model_options *options,
                     const struct mesh *mesh, struct status *st)
 {
     *step = (struct model_step){.point = point, .mesh = mesh};
+    struct model_options own = options ? *options : (struct model_options){0};
     int code = read_strategy(step, st);
+    own.wraps = mesh->slice && all_wrap(mesh->slice);
     if (code == 0)
-        code = model_read(point, options, &mesh->axes, &step->model, st);
+        code = model_read(point, &own, &mesh->axes, &step->model, st);
     if (code == 0)
         code = check_chunks_used(step, st);
     if (code == 0)
@@ -212,6 +223,12 @@ static bool is_naive(const struct model_step *step)
     return true;
 }
 
+/* Does the model have loops as XLA writes them by default? A strategy that is named, or gathers that start ahead, are instead. */
+static bool has_windowed(const struct model_step *step)
+{
+    return step->asked == OVERLAP_NAIVE && step->point->schedule.prefetch == 0 && step->model.windowed[0];
+}
+
 static int write_step(struct model_step *step, struct module *module, struct status *st)
 {
     const struct point *point = step->point;
@@ -220,7 +237,7 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         .way = way_of,
         .ring = lay_ring,
         .chunks = point->schedule.all_reduce == REDUCE_CHUNKS ? point->schedule.chunks : 0,
-        .xla_loops = point->schedule.loop == LOOP_XLA};
+        .xla_loops = point->schedule.loop == LOOP_XLA || has_windowed(step)};
     const struct model_experts *experts = step->model.experts;
     bool all = point->schedule.async == ASYNC_ALL;
     const struct pass_row rows[] = {
@@ -347,6 +364,15 @@ static int choose(struct model_step *step, const struct model_step_timer *timer,
     return code;
 }
 
+static void set_windowed(struct model_step *step)
+{
+    char axes[TALLY_AXES];
+    for (int32_t at = 0; at < step->base.instructions; at++)
+        if (is_collective(step, at) && strcmp(tally_axes(&step->base, at, axes), step->model.windowed) == 0)
+            step->way[at] = OVERLAP_BIDI;
+    snprintf(step->strategy, sizeof step->strategy, "xla");
+}
+
 int model_step_write(struct model_step *step, const struct model_step_timer *timer, struct module *module,
                      struct status *st)
 {
@@ -356,6 +382,8 @@ int model_step_write(struct model_step *step, const struct model_step_timer *tim
         set_way(step, -1, step->asked);
         snprintf(step->strategy, sizeof step->strategy, "%s", pass_way_name(step->asked));
     }
+    if (has_windowed(step))
+        set_windowed(step);
     return write_step(step, module, st);
 }
 

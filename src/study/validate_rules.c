@@ -200,7 +200,7 @@ static int check_fsdp(struct checks *checks, struct catalog *catalog, const stru
         snprintf(arguments, sizeof arguments,
                  "--chip v5p --wrap all --hop-latency 0s --layers 1 --engine event %s --tokens-per-chip %.0f",
                  c->arguments, tokens);
-        if (simulate("workloads/llama-70b-products.yaml", arguments, catalog, &simulation, st))
+        if (simulate("workloads/by-hand/llama-70b-products.yaml", arguments, catalog, &simulation, st))
             return st->code;
         tokens = round(tokens * simulation.result.comm_s / simulation.result.compute_s);
     }

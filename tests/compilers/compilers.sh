@@ -24,7 +24,7 @@ sweep collective-permute broadcast --chip v5p --profile measured --slice 4x4x4 -
 sweep all-reduce --slice 8x8 --size 3MiB --hop-latency 0.37us:2.11us:+0.29us --link 2,1:x=0.37
 sweep $source/workloads/transformer-block.yaml --ring uni,bidi,bidi-half --engine event,simgrid
 sweep $source/workloads/net-fsdp-b.yaml --prefetch 0,1,2 --remat none,full
-sweep $source/workloads/llama-8b.yaml --chip v5p --slice 4x4x4 --mesh fsdp=64 --tokens-per-chip 4096,8192 --layers 2
+sweep $source/workloads/by-hand/llama-8b.yaml --chip v5p --slice 4x4x4 --mesh fsdp=64 --tokens-per-chip 4096,8192 --layers 2
 run $source/workloads/moe-zipf.yaml
 run $source/workloads/distillation.yaml --in-flight 1,2,3
 run $source/tests/golden/hlo/3_while.hlo --slice 4

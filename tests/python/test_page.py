@@ -47,7 +47,7 @@ def show(browser):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "model.html"
-    icisim.program("run", "llama-8b.yaml" if os.path.exists("llama-8b.yaml") else "workloads/llama-8b.yaml", "--html", path)
+    icisim.program("run", "llama-8b.yaml" if os.path.exists("llama-8b.yaml") else "workloads/by-hand/llama-8b.yaml", "--html", path)
     return path
 
 
@@ -95,7 +95,7 @@ def test_model(show, model):
 def test_many_spans(show, tmp_path):
     """As many events as a page has, above 100,000 spans: the first picture is there within 2 s of the page's thread, however many
     others share the processor; and so is all the rest."""
-    step = ("workloads/llama-70b.yaml", "--chip", "v5p", "--slice", "4x4x4", "--mesh", "fsdp=64", "--tokens-per-chip", "4096")
+    step = ("workloads/by-hand/llama-70b.yaml", "--chip", "v5p", "--slice", "4x4x4", "--mesh", "fsdp=64", "--tokens-per-chip", "4096")
     icisim.program("run", *step, "--unroll", "--html", tmp_path / "m.html")
     assert (tmp_path / "m.html").stat().st_size < 5_000_000
     page = show.page
@@ -119,7 +119,7 @@ def test_points(show, tmp_path):
 
 
 def test_search(show, tmp_path):
-    icisim.program("sweep", "workloads/llama-8b.yaml", "--chip", "v5p", "--chips", "16", "--mesh", "all", "--csv", tmp_path / "s.csv",
+    icisim.program("sweep", "workloads/by-hand/llama-8b.yaml", "--chip", "v5p", "--chips", "16", "--mesh", "all", "--csv", tmp_path / "s.csv",
                    "--html", tmp_path / "s.html")
     page = show(tmp_path / "s.html")
     assert page.locator("svg.scatter").count() == 1 and page.locator("svg.scatter").first.locator("circle").count() > 100

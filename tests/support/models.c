@@ -81,11 +81,13 @@ void transformer_load_like(struct transformer_case *s, const char *text, const c
     s->point.work.file = path;
     s->point.work.dtype = "f32";
     s->point.work.head = head;
+    s->point.schedule.plan = strstr(text, "plan: textbook") ? PLAN_TEXTBOOK : PLAN_AUTO;
     s->point.schedule.micro_batches = micro_batches;
     s->point.schedule.chunks = strstr(text, "# chunks") ? 3 : 1;
     s->point.given[option_index(option_by_name("chunks"))] = s->point.schedule.chunks > 1;
     OKAY(mesh ? axes_parse(mesh, &axes, &st) : 0, st);
-    OKAY(mesh ? model_read(&s->point, &(struct model_options){.numbers = true}, &axes, &s->model, &st)
+    const struct model_options options = {.numbers = true, .wraps = strstr(text, "# wraps") != NULL};
+    OKAY(mesh ? model_read(&s->point, &options, &axes, &s->model, &st)
               : model_read_one(&s->point, like, &s->model, &st),
          st);
     OKAY(pass_recompute(&s->model.module, remat, &s->module, &st), st);
