@@ -4,7 +4,7 @@
 
 #include "collective/collective.h"
 #include "settings/option.h"
-#include "study/crossover.h"
+#include "report/crossover.h"
 #include "suite.h"
 
 static struct crossover find(const char *slice, const char *axis, const char *wrap, int first, int second)

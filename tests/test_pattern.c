@@ -11,7 +11,7 @@
 #include "points.h"
 #include "random_call.h"
 #include "settings/option.h"
-#include "study/crossover.h"
+#include "report/crossover.h"
 #include "suite.h"
 
 /* One call on random whole numbers through the program of a pattern, at every pace. */

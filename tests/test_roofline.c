@@ -21,7 +21,7 @@ static double product(const struct roofline *roofline, enum dtype_id dtype, doub
 {
     struct status st = {0};
     double seconds = NAN;
-    OKAY(roofline_product_s(roofline, (struct product){dtype, flops, bytes}, &seconds, bound, &st), st);
+    OKAY(roofline_product_s(roofline, (struct product){.dtype = dtype, .flops = flops, .hbm_bytes = bytes}, &seconds, bound, &st), st);
     return seconds;
 }
 
@@ -59,7 +59,7 @@ static void takes_passes(void)
     NEAR(product(&roofline, DTYPE_F32, 3e9, 0, NULL), 50e-6, 1e-12);
     struct status st = {0};
     double seconds;
-    CU_ASSERT(roofline_product_s(&roofline, (struct product){DTYPE_C64, 1, 1}, &seconds, NULL, &st) < 0);
+    CU_ASSERT(roofline_product_s(&roofline, (struct product){.dtype = DTYPE_C64, .flops = 1, .hbm_bytes = 1}, &seconds, NULL, &st) < 0);
 }
 
 static void reaches_and_pads(void)
@@ -127,6 +127,84 @@ static void is_in_a_step(void)
     NEAR(product(&roofline, DTYPE_BF16, 3e9, 0, NULL), 3e9 / 70e12, 1e-12);
 }
 
+/* 300 x 200 x 500 by hand; tiles of 128, 65536 multiplications a cycle:
+ *     300 rows stream through 2 x 4 tiles: 8 tiles x 304 rows x 128 x 128 / 65536 = 608 cycles; to load them 8 x 8 = 64
+ *     500 rows through 2 x 3: 6 x 504 x 0.25 = 756, so it is 608
+ *     results: 16 x min(304 x 512, 384 x 504) / 1024 = 2432; together 2432 (1 + 1/64)^(1/3)
+ *     read again: min(120,000, 200,000) bytes, so 740,000 / 100 = 7400 cycles move
+ *     prologue: (10,000 + 10,000) / 100 = 200 */
+static const struct product_rule rule = {.fixed_cycles = 1000,
+                                         .load_cycles = 8,
+                                         .mxu_factor = 1,
+                                         .results_cycles = 16,
+                                         .hbm_bytes_per_cycle = 100,
+                                         .block_rows = 256,
+                                         .window_bytes = 1e4};
+static const struct product_shape shape = {
+    .batch = 1, .m = 300, .k = 200, .n = 500, .left_bytes = 120e3, .right_bytes = 200e3, .hbm_bytes = 620e3};
+
+static void estimates_products(void)
+{
+    struct product_cycles cycles = product_estimate(&rule, &shape, 128, 65536);
+    double multiply = 2432 * cbrt(1 + 1 / 64.) + 200;
+    NEAR(cycles.multiply, multiply, 1e-12);
+    NEAR(cycles.move, 7400, 1e-12);
+    NEAR(cycles.all, 1000 + cbrt(pow(multiply, 3) + pow(7400, 3)), 1e-12);
+    struct product_shape batch = shape; /* of 7: the operands are those of all */
+    batch.batch = 7;
+    NEAR(product_estimate(&rule, &batch, 128, 65536).multiply, 7 * (multiply - 200) + 200, 1e-12);
+    batch.m = 3; /* 3 rows are loaded, 8 x 2 tiles of 128 x 128: 500 streaming rows take 2 x 504 x 0.25 = 252, 8 rows 16, loading 64 */
+    NEAR(product_padded(3, 500), 8 * 512, 1e-12);
+    batch.batch = 1;
+    double results = 16 * 8 * 512 / 1024.; /* 64, as loading */
+    NEAR(product_estimate(&rule, &batch, 128, 65536).multiply, cbrt(2 * pow(results, 3)) + 200, 1e-12);
+}
+
+/* The same on a chip of 1 GHz, whose peak is 131.072 Tflop/s. */
+static void steps_follow_the_rule(void)
+{
+    struct chip chip = a_chip();
+    struct roofline roofline;
+    struct status st = {0};
+    struct product product = {.dtype = DTYPE_BF16, .flops = 6e7, .hbm_bytes = 620e3, .shape = shape};
+    double seconds, all = product_estimate(&rule, &shape, 128, 65536).all;
+    enum bound_kind bound;
+    chip.peak_flops[DTYPE_BF16] = 2 * 65536e9;
+    chip.clock_Hz = 1e9;
+    chip.cores = 1;
+    chip.product_rule = rule;
+    roofline_init(&roofline, &chip);
+    roofline.step = true;
+    OKAY(roofline_product_s(&roofline, product, &seconds, &bound, &st), st);
+    NEAR(seconds, all * 1e-9, 1e-12);
+    CU_ASSERT_STRING_EQUAL(bound_kind_name(bound), "HBM");
+    NEAR(roofline_fixed_s(&roofline, &product), 1e-6, 1e-12);
+    chip.step_efficiency = 0.8;
+    OKAY(roofline_product_s(&roofline, product, &seconds, &bound, &st), st);
+    NEAR(seconds, 1e-6 + (all - 1000) * 1e-9 / 0.8, 1e-12);
+    roofline.given_launch_s = 3e-6;
+    OKAY(roofline_product_s(&roofline, product, &seconds, &bound, &st), st);
+    NEAR(seconds, 3e-6 + (all - 1000) * 1e-9 / 0.8, 1e-12);
+    roofline.efficiency = 0.5; /* what is given takes its place: 60 Mflop at half the peak take 0.9 us, 620 kB 0.89 */
+    OKAY(roofline_product_s(&roofline, product, &seconds, &bound, &st), st);
+    NEAR(seconds, 6e7 / (65536e9), 1e-12);
+    roofline.efficiency = NAN;
+    roofline.step = false;
+    OKAY(roofline_product_s(&roofline, product, &seconds, &bound, &st), st);
+    NEAR(seconds, 620e3 / 0.7e12, 1e-12);
+}
+
+/* Heads of 128 reach a half, over 1536 keys three quarters of that: blocks of 512 on the diagonal are computed whole. */
+static void attention_is_of_its_width(void)
+{
+    struct chip chip = a_chip();
+    CU_ASSERT(isnan(chip_attention_efficiency(&chip, 128, 0)));
+    chip.attention_efficiency = (struct chip_efficiency){.steps = 2, .work = {128, 256}, .frac = {0.5, 0.625}};
+    NEAR(chip_attention_efficiency(&chip, 128, 0), 0.5, 1e-12);
+    NEAR(chip_attention_efficiency(&chip, 128, 1536), 0.375, 1e-12);
+    NEAR(chip_attention_efficiency(&chip, 512, 1536), 0.46875, 1e-12);
+}
+
 /* Where a larger product reaches a smaller share of the peak, cutting it is faster, and the least time says so:
  * 2 * 512^3 operations at 0.8 of 1 Tflops in eight parts, 0.4 in one. */
 static void parts_may_be_cheaper(void)
@@ -139,13 +217,14 @@ static void parts_may_be_cheaper(void)
     struct status st = {0};
     roofline_init(&roofline, &chip);
     roofline.hbm_Bps = NAN;
-    OKAY(roofline_product_s(&roofline, (struct product){DTYPE_BF16, flops, 0}, &whole_s, NULL, &st), st);
+    OKAY(roofline_product_s(&roofline, (struct product){.dtype = DTYPE_BF16, .flops = flops}, &whole_s, NULL, &st), st);
     NEAR(whole_s, flops / 0.4e12, 1e-12);
     NEAR(roofline_least_s(&roofline, DTYPE_BF16, flops, 0), flops / 0.8e12, 1e-12);
     chip.efficiency[DTYPE_BF16].frac[1] = 0.9;
-    OKAY(roofline_product_s(&roofline, (struct product){DTYPE_BF16, flops, 0}, &whole_s, NULL, &st), st);
+    OKAY(roofline_product_s(&roofline, (struct product){.dtype = DTYPE_BF16, .flops = flops}, &whole_s, NULL, &st), st);
     NEAR(roofline_least_s(&roofline, DTYPE_BF16, flops, 0), whole_s, 1e-12);
 }
 
 SUITE("roofline", TEST(parts_may_be_cheaper), TEST(binds), TEST(takes_passes), TEST(reaches_and_pads),
-      TEST(reaches_hbm), TEST(shares_a_chip), TEST(is_in_a_step))
+      TEST(reaches_hbm), TEST(shares_a_chip), TEST(is_in_a_step),
+      TEST(estimates_products), TEST(steps_follow_the_rule), TEST(attention_is_of_its_width))

@@ -38,16 +38,35 @@ int compute_rule_for(const struct module *module, const struct chip *chip, enum 
     return (int)(estimates && !isnan(chip->clock_Hz) ? asked : COMPUTE_ROOFLINE);
 }
 
-/* A product as the roofline has it, of its kind's efficiency where it has one. */
+struct product compute_product(const struct cost *cost, const struct roofline *roofline)
+{
+    double batches = cost->batches;
+    return (struct product){
+        .dtype = cost->dtype,
+        .flops = cost->m > 0 ? roofline_product_flops(roofline, cost->m, cost->k, cost->n) : cost->flops,
+        .hbm_bytes = cost->hbm_bytes,
+        .shape = {.batch = batches,
+                  .m = batches > 0 ? cost->m / batches : 0,
+                  .k = cost->k,
+                  .n = cost->n,
+                  .left_bytes = cost->left_bytes,
+                  .right_bytes = cost->right_bytes,
+                  .hbm_bytes = cost->hbm_bytes}};
+}
+
+/* A product as the roofline has it, of its kind's efficiency where it has one and none was given. */
 static int product_time(const struct cost *cost, const struct roofline *roofline, struct compute_time *time,
                         struct status *st)
 {
     struct roofline of_kind = *roofline;
-    double flops = cost->m > 0 ? roofline_product_flops(roofline, cost->m, cost->k, cost->n) : cost->flops;
-    if (cost->efficiency > 0)
+    double of_attention = chip_attention_efficiency(roofline->chip, cost->head_width, cost->causal_length);
+    if (cost->head_width > 0 && !isnan(of_attention) && isnan(roofline->efficiency))
+        of_kind.efficiency = of_attention;
+    else if (cost->efficiency > 0)
         of_kind.efficiency = cost->efficiency;
-    return roofline_product_s(&of_kind, (struct product){cost->dtype, flops, cost->hbm_bytes}, &time->seconds,
-                              &time->bound, st);
+    struct product product = compute_product(cost, roofline);
+    time->fixed_s = roofline_fixed_s(&of_kind, &product);
+    return roofline_product_s(&of_kind, product, &time->seconds, &time->bound, st);
 }
 
 /* Between arrays in VMEM: the overhead is in the estimate once, and is not what the estimate has too much. */
@@ -75,6 +94,7 @@ static int auto_time(const struct lower *lower, int32_t instruction, const struc
         alone.step = false; /* what whole steps were fitted to has more in it than products */
         if (product_time(cost, &alone, time, st) < 0)
             return st->code;
+        time->fixed_s = 0;
         double moving_s = roofline_loop_s(roofline, cost->hbm_bytes);
         if (moving_s > time->seconds) {
             time->seconds = moving_s;
@@ -104,7 +124,12 @@ static int roofline_time(const struct roofline *roofline, const struct cost *cos
     time->fixed_s = roofline->launch_s;
     if (cost->product)
         return product_time(cost, roofline, time, st);
-    time->seconds = cost->hbm_bytes > 0 ? roofline_memory_s(roofline, cost->hbm_bytes) : 0;
+    bool loops = roofline->step && roofline->chip->profile == CHIP_MEASURED;
+    if (loops)
+        time->fixed_s = roofline_loop_overhead_s(roofline);
+    if (cost->hbm_bytes > 0)
+        time->seconds = loops ? roofline_loop_s(roofline, cost->hbm_bytes)
+                              : roofline_memory_s(roofline, cost->hbm_bytes);
     return 0;
 }
 

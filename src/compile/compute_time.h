@@ -34,6 +34,9 @@ enum compute_rule { COMPUTE_ROOFLINE, COMPUTE_AUTO, COMPUTE_ESTIMATED };
 int compute_rule_for(const struct module *module, const struct chip *chip, enum compute_rule asked,
                      struct status *st);
 
+/* A product by its cost, padded where that is asked for. */
+struct product compute_product(const struct cost *cost, const struct roofline *roofline);
+
 enum basis { BASIS_NOTHING, BASIS_ESTIMATE, BASIS_BYTES, BASIS_GUESS, BASIS_GIVEN, BASES };
 const char *basis_name(enum basis basis);
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What ops wait for: the ops that values come from, through tuples, each once. Collectives: what they are issued after, and
  * the queue that waits for them. */
+#include <math.h>
+#include <stdlib.h>
+
 #include "base/grow.h"
 #include "compile/lower_own.h"
 #include "hlo/communication.h"
@@ -242,6 +245,35 @@ static double sums_s(const struct program *program, int32_t first)
     return bytes > 0 ? bytes / (2 * slice->axes * slice->reduce_Bps) : 0;
 }
 
+/* Seconds of the busiest direction of a chip, on the average of the chips: what the ops from `first` on carry. */
+static double links_s(const struct program *program, int32_t first)
+{
+    const struct slice *slice = program->slice;
+    double load[SLICE_AXES][2] = {0}, most = 0;
+    for (int32_t o = first; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        int chips = op->towards.table == NO_TABLE ? 1 : slice->chips;
+        double each = op->kind == OP_SEND ? op->amount.each * share_of(program, op) / chips : 0;
+        for (int chip = 0; each > 0 && chip < chips; chip++) {
+            struct route route = op_route(program, op, chip);
+            for (const struct hop *hop = program->hop + route.first; hop < program->hop + route.first + route.hops; hop++)
+                load[hop->axis][hop->delta > 0] += each * abs(hop->delta);
+        }
+    }
+    for (int i = 0; i < 2 * SLICE_AXES; i++)
+        most = fmax(most, load[i / 2][i % 2]);
+    return most / slice->link_Bps;
+}
+
+/* What the queue loses to a collective that goes on beside it. A permute of a loop has its cost in the products, which are cut. */
+static double delay_s(const struct walker *w, int32_t instruction, int32_t first)
+{
+    double frac = w->lower->options->contention_frac;
+    const struct opcode_info *info = opcode_info(module_at(w->module, instruction)->opcode);
+    bool beside = info->class == CLASS_START && info->whole != HLO_COLLECTIVE_PERMUTE;
+    return frac > 0 && beside ? frac * links_s(w->program, first) : 0;
+}
+
 int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     int32_t collective = lower_collective_in(w->module, instruction);
@@ -268,7 +300,8 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
     if (w->program->ops > first) {
         w->lower->item[at].first_op = first;
         w->lower->item[at].end_op = value->op;
-        w->lower->item[at].sums_s = on_sparse_core(w, instruction) ? 0 : sums_s(w->program, first);
+        w->lower->item[at].sums_s = (on_sparse_core(w, instruction) ? 0 : sums_s(w->program, first)) +
+                                    delay_s(w, instruction, first);
     }
     return code;
 }

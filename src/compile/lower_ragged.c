@@ -47,15 +47,16 @@ int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double 
         seconds[c] = 0;
     for (int d = 0; d < placement->devices && code == 0; d++) {
         struct cost cost = module_ragged_cost(lower->module, instruction, (double)rows.row[d]);
-        double flops = roofline_product_flops(roofline, cost.m, cost.k, cost.n), took_s;
+        double took_s;
         enum bound_kind by;
-        code = roofline_product_s(roofline, (struct product){cost.dtype, flops, cost.hbm_bytes}, &took_s, &by,
-                                  st);
+        struct product product = compute_product(&cost, roofline);
+        code = roofline_product_s(roofline, product, &took_s, &by, st);
         if (code < 0)
             break;
         int chip = placement->chip_of[d];
         double frac = placement->slice->chip_frac ? slice_chip_frac(placement->slice, chip) : 1;
-        took_s = roofline->launch_s + (took_s - roofline->launch_s) / frac;
+        double fixed_s = roofline_fixed_s(roofline, &product);
+        took_s = fixed_s + (took_s - fixed_s) / frac;
         seconds[chip] = fmax(seconds[chip], took_s);
         if (took_s > longest->seconds)
             *longest = (struct ragged_time){took_s, cost.hbm_bytes * roofline->cores / took_s, by};

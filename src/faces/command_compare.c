@@ -7,7 +7,7 @@
 #include "faces/outputs.h"
 #include "faces/rows.h"
 #include "report/report.h"
-#include "study/crossover.h"
+#include "report/crossover.h"
 #include "study/job.h"
 
 /* The values of one option are compared. */

@@ -13,7 +13,8 @@ static int run_parts(const struct settings *settings, struct checks *checks, str
     bool published = settings_flag(settings, "published");
     const struct setting *runs = &settings->of[option_index(option_of_command("steps", FOR_VALIDATE))];
     const char *steps = runs->count > 0 ? runs->text[runs->count - 1] : NULL;
-    bool all = !formulas && !engines && !published && !steps;
+    const char *products = settings_text(settings, "products");
+    bool all = !formulas && !engines && !published && !steps && !products;
     enum chip_profile profile = CHIP_MEASURED;
     if (settings_count(settings, "profile") > 0 && !published && !all)
         return status_fail(st, STATUS_INPUT,
@@ -27,6 +28,8 @@ static int run_parts(const struct settings *settings, struct checks *checks, str
         (validate_published(checks, profile, NULL, st) < 0 || validate_runs(checks, profile, NULL, st) < 0))
         return st->code;
     int code = steps ? validate_runs(checks, CHIP_MEASURED, steps, st) : 0;
+    if (code == 0 && products)
+        code = validate_products(checks, products, st);
     return code == 0 && (published || all) ? validate_worked(checks, st) : code;
 }
 
@@ -56,7 +59,7 @@ const struct command command_validate = {
     .name = "validate",
     .arguments = "",
     .what = "checks simulation against formulas, engine against engine, and what others have published",
-    .more = "Without --formulas, --engines, --published or --steps it does the first three. Published "
+    .more = "Without --formulas, --engines, --published, --steps or --products it does the first three. Published "
             "measurements are held against the measured profiles; --profile spec holds them against the "
             "book's numbers. Exit status 1 if any check is out.",
     .bit = FOR_VALIDATE,

@@ -65,6 +65,9 @@ static struct cost dot_cost(const struct module *module, int32_t at)
     cost.k = k;
     cost.n = k > 0 && batch > 0 ? right / k / batch : 0;
     cost.flops = 2 * cost.m * cost.k * cost.n;
+    cost.batches = cost.m > 0 ? batch : 0;
+    cost.left_bytes = operand_bytes(module, at, 0);
+    cost.right_bytes = operand_bytes(module, at, 1);
     return cost;
 }
 
@@ -95,11 +98,19 @@ struct cost module_ragged_cost(const struct module *module, int32_t at, double r
     double other = outer ? operand_bytes(module, at, 1) : result_bytes(module, at);
     cost.k = dims_product(module, a, at, ATTR_LHS_CONTRACTING);
     cost.m = cost.k > 0 ? mk / cost.k : 0;
+    double groups = dim_of(module, outer ? result : operand_shape(module, at, 1), 0);
     if (outer) /* a result for each group, groups first */
-        mn = dim_of(module, result, 0) > 0 ? mn / dim_of(module, result, 0) : 0;
+        mn = groups > 0 ? mn / groups : 0;
     cost.n = cost.m > 0 ? mn / cost.m : 0;
     *(outer ? &cost.k : &cost.m) *= share;
     cost.flops = 2 * cost.m * cost.k * cost.n;
+    cost.batches = cost.m > 0 && cost.k > 0 ? groups : 0;
+    if (outer && groups > 0) {
+        cost.m *= groups;
+        cost.k /= groups;
+    }
+    cost.left_bytes = operand_bytes(module, at, 0) * share;
+    cost.right_bytes = operand_bytes(module, at, 1) * (outer ? share : 1);
     cost.hbm_bytes -= (operand_bytes(module, at, 0) + other) * (1 - share);
     return cost;
 }
@@ -154,6 +165,12 @@ static struct cost opaque_cost(const struct module *module, int32_t at)
     cost.flops = isnan(flops) ? 0 : flops;
     cost.hbm_bytes = isnan(bytes) ? 0 : bytes;
     cost.product = cost.flops > 0;
+    double width = module_config_number(module, at, "head_dim");
+    if (width > 0) { /* a model's attention */
+        cost.head_width = width;
+        if (strstr(module_value(module, at, ATTR_CUSTOM_CALL_TARGET), "causal"))
+            cost.causal_length = module_config_number(module, at, "sequence");
+    }
     return cost;
 }
 
@@ -316,6 +333,9 @@ static struct cost fusion_cost(const struct module *module, int32_t at)
         cost.m = first ? own.m : 0;
         cost.k = first ? own.k : 0;
         cost.n = first ? own.n : 0;
+        cost.batches = first ? own.batches : 0;
+        cost.left_bytes += own.left_bytes;
+        cost.right_bytes += own.right_bytes;
         cost.dtype = own.dtype;
         cost.product = true;
     }

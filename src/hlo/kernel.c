@@ -50,6 +50,9 @@ struct cost kernel_attention_cost(const struct module *module, int32_t at, doubl
     cost.product = true;
     cost.dtype = (enum dtype_id)module_shape_of(module, q)->dtype;
     cost.efficiency = attention_efficiency;
+    cost.head_width = (double)module->number[keys->first + keys->count - 1];
+    if (seen_frac < 1)
+        cost.causal_length = (double)module->number[keys->first + keys->count - 2];
     cost.flops = 2 * products * seen_frac * shape_elements(module, module_at(module, q)->shape) *
                  (double)module->number[keys->first + keys->count - 2];
     return cost;

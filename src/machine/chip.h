@@ -20,7 +20,9 @@
  *       twist: nxnx2n and nx2nx2n          # of slices that wrap on all axes | never (never if left out)
  *       peak: {bf16: 197Tflops}            # per dtype
  *       matmul_efficiency: {all: 0.9, bf16: {steps: [[1Gflop, 0.5], [1Tflop, 0.9]]}}
- *       step_efficiency: 0.7               # of products inside a training step, where it was measured
+ *       product_estimate: {value: {fixed_cycles: 3754, ...}}   # of products inside steps: product_estimate.h
+ *       step_efficiency: 0.9               # of these, or of the peak, that they reach inside a training step, where it was measured
+ *       attention_efficiency: {steps: [[64, 0.3], [128, 0.5]]} # of kernels of attention, by the width of a head
  *       hbm_capacity: 16GB
  *       hbm_efficiency: {steps: [[4MiB, 0.4], [1GiB, 0.87]]}   # of hbm_bandwidth, by the bytes that a compute moves
  *       link_bandwidth: 45GBps             # and hbm_bandwidth, link_nominal, pcie_bandwidth, dcn_bandwidth
@@ -51,6 +53,7 @@
 #include "base/document.h"
 #include "base/dtype.h"
 #include "base/status.h"
+#include "machine/product_estimate.h"
 #include "machine/slice.h"
 
 enum chip_profile { CHIP_SPEC, CHIP_MEASURED };
@@ -105,7 +108,10 @@ struct chip {
     enum slice_trays trays;
     double peak_flops[DTYPE_COUNT];
     struct chip_efficiency efficiency[DTYPE_COUNT]; /* of a product alone */
-    double step_efficiency; /* of products inside a step, whatever their size; NaN: as alone */
+    struct product_rule product_rule; /* of products inside steps; without fixed_cycles there is none */
+    double step_efficiency; /* of the rule's speed, else of the peak, that products inside a step reach; NaN: 1, as alone */
+    double contention_frac; /* of the time of a collective beside computes inside a step, by which these take longer; 0: not known */
+    struct chip_efficiency attention_efficiency; /* by the width of a head; no steps: not known */
     struct chip_efficiency hbm_efficiency;
     uint64_t hbm_bytes, hbm_limit_bytes; /* what it has; what a program may take of it, 0: not known */
     double hbm_Bps, link_Bps, link_nominal_Bps, pcie_Bps, dcn_Bps;
@@ -154,6 +160,11 @@ double chip_matmul_efficiency(const struct chip *chip, enum dtype_id dtype, doub
 double chip_hbm_limit_bytes(const struct chip *chip);
 double chip_device_hbm_bytes(const struct chip *chip);
 double chip_hbm_efficiency(const struct chip *chip, double bytes);
+
+/* The share of the peak that a kernel of attention reaches, of heads of a width, over so many keys, half of which a causal one skips
+ * by whole blocks (causal_length; 0 of others): what of a block on the diagonal is masked is computed all the same.
+ * NaN: not known. */
+double chip_attention_efficiency(const struct chip *chip, double width, double causal_length);
 
 /* A slice of this chip: "4x4x8", wraps by the rule (NULL) or as --wrap says ("none", "all", "x,z"); twisted where the chip's slices are and
  * the text names no topology. Refused: more axes than the chip has, more chips along them than the pod, in whatever order they are named; a twist

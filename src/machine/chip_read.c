@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -23,7 +24,10 @@ enum field_kind {
     FIELD_WORD, /* of a list */
     FIELD_TRAYS,
     FIELD_FRAC,
+    FIELD_FACTOR, /* about 1 */
     FIELD_SHARES, /* by bytes */
+    FIELD_WIDTHS, /* by the width of a head */
+    FIELD_RULE,
     FIELD_PEAKS,
     FIELD_EFFICIENCIES,
 };
@@ -44,7 +48,10 @@ static const struct field fields[] = {
     {"twist", FIELD_TWIST, offsetof(struct chip, twist)},
     {"peak", FIELD_PEAKS, offsetof(struct chip, peak_flops)},
     {"matmul_efficiency", FIELD_EFFICIENCIES, offsetof(struct chip, efficiency)},
-    {"step_efficiency", FIELD_FRAC, offsetof(struct chip, step_efficiency)},
+    {"product_estimate", FIELD_RULE, offsetof(struct chip, product_rule)},
+    {"attention_efficiency", FIELD_WIDTHS, offsetof(struct chip, attention_efficiency)},
+    {"contention", FIELD_FRAC, offsetof(struct chip, contention_frac)},
+    {"step_efficiency", FIELD_FACTOR, offsetof(struct chip, step_efficiency)},
     {"hbm_capacity", FIELD_BYTES, offsetof(struct chip, hbm_bytes)},
     {"hbm_limit", FIELD_BYTES, offsetof(struct chip, hbm_limit_bytes)},
     {"hbm_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, hbm_Bps)},
@@ -134,7 +141,7 @@ static int read_fact(struct chip *chip, const struct node *node, const char *key
     if (code == 0 && (*value)->kind == NODE_SCALAR)
         code = node_text(*value, key, &fact.value, st);
     else if (code == 0)
-        fact.value = "steps";
+        fact.value = (*value)->kind == NODE_MAPPING ? "rule" : "steps";
     return code < 0 ? code : note_fact(chip, node, fact, st);
 }
 
@@ -221,6 +228,11 @@ static int read_value(struct chip *chip, const struct field *field, const struct
         return read_quantity(node, field->name, units_parse_frequency, true, to, st);
     case FIELD_FRAC:
         return read_quantity(node, field->name, units_parse_fraction, true, to, st);
+    case FIELD_FACTOR:
+        code = node_real(node, field->name, to, st);
+        return code == 0 && !(*(double *)to > 0 && *(double *)to <= 2)
+                   ? node_fail(node, st, STATUS_INPUT, "%s '%s' must be above 0 and at most 2", field->name, text)
+                   : code;
     case FIELD_BYTES:
         return node_prefix(node, st, units_parse_bytes(field->name, text, to, st));
     case FIELD_INT:
@@ -273,7 +285,7 @@ static int read_step(const struct node *step, const char *key, parse_quantity *p
     const char *text;
     if (step->kind != NODE_SEQUENCE || step->count != 2)
         return node_fail(step, st, STATUS_INPUT, "a step of %s must be a pair such as [%s, 0.5]", key,
-                         parse == parse_bytes ? "1MiB" : "1Gflop");
+                         parse == parse_bytes ? "1MiB" : parse == units_parse_work ? "1Gflop" : "128");
     const struct node *work = step->child[0];
     int code = node_text(work, key, &text, st);
     if (code == 0)
@@ -306,6 +318,36 @@ static int read_efficiency(const struct node *node, const char *key, parse_quant
     int code = 0;
     for (int i = 0; i < n && code == 0; i++)
         code = read_step(node->child[i], key, parse, e, st);
+    return code;
+}
+
+static int parse_width(const char *what, const char *text, double *width, struct status *st)
+{
+    char *end;
+    *width = strtod(text, &end);
+    return end > text && !*end ? 0
+                               : status_fail(st, STATUS_INPUT, "%s: '%s' is no width of a head, such as 128", what,
+                                             text);
+}
+
+/* {fixed_cycles: 3754, load_cycles: ...}: all seven. */
+static int read_rule(const struct node *node, const char *key, struct product_rule *rule, struct status *st)
+{
+    double *const to[] = {&rule->fixed_cycles, &rule->load_cycles, &rule->mxu_factor, &rule->results_cycles,
+                          &rule->hbm_bytes_per_cycle, &rule->block_rows, &rule->window_bytes};
+    static const char *const names[] = {"fixed_cycles", "load_cycles", "mxu_factor",   "results_cycles",
+                                        "hbm_bytes_per_cycle", "block_rows", "window_bytes", NULL};
+    int code = node_is_mapping(node, key, st);
+    if (code == 0)
+        code = node_only(node, names, st);
+    for (int i = 0; names[i] && code == 0; i++) {
+        const struct node *value;
+        code = node_need(node, names[i], &value, st);
+        if (code == 0)
+            code = node_real(value, names[i], to[i], st);
+        if (code == 0 && !(*to[i] > 0))
+            code = node_fail(value, st, STATUS_INPUT, "%s must be above 0", names[i]);
+    }
     return code;
 }
 
@@ -350,8 +392,11 @@ int chip_read_section(struct chip *chip, const struct node *section, bool measur
         }
         code = read_fact(chip, node, fields[f].name, measured, &node, st);
         void *to = (char *)chip + fields[f].offset;
-        if (code == 0 && fields[f].kind == FIELD_SHARES)
-            code = read_efficiency(node, fields[f].name, parse_bytes, to, st);
+        if (code == 0 && fields[f].kind == FIELD_RULE)
+            code = read_rule(node, fields[f].name, to, st);
+        else if (code == 0 && (fields[f].kind == FIELD_SHARES || fields[f].kind == FIELD_WIDTHS))
+            code = read_efficiency(node, fields[f].name,
+                                   fields[f].kind == FIELD_WIDTHS ? parse_width : parse_bytes, to, st);
         else if (code == 0)
             code = read_value(chip, &fields[f], node, st);
     }

@@ -19,6 +19,7 @@ void roofline_init(struct roofline *roofline, const struct chip *chip)
 {
     *roofline = (struct roofline){.chip = chip,
                                   .efficiency = NAN,
+                                  .given_launch_s = NAN,
                                   .hbm_Bps = chip->hbm_Bps,
                                   .launch_s = chip->launch_overhead_s,
                                   .passes = 1,
@@ -84,7 +85,7 @@ double roofline_memory_s(const struct roofline *roofline, double hbm_bytes)
 double roofline_loop_overhead_s(const struct roofline *roofline)
 {
     double overhead_s = roofline->chip->loop_overhead_s;
-    return isnan(overhead_s) ? roofline->launch_s : overhead_s;
+    return isnan(overhead_s) || !isnan(roofline->given_launch_s) ? roofline->launch_s : overhead_s;
 }
 
 double roofline_loop_hbm_Bps(const struct roofline *roofline)
@@ -100,6 +101,44 @@ double roofline_loop_s(const struct roofline *roofline, double hbm_bytes)
     return (rate_Bps > 0 ? hbm_bytes * roofline->cores / rate_Bps : 0) + roofline_loop_overhead_s(roofline);
 }
 
+/* Does the compiler's rule say what it takes? */
+static bool has_rule(const struct roofline *roofline, const struct product *product)
+{
+    const struct chip *chip = roofline->chip;
+    return roofline->step && isnan(roofline->efficiency) && chip->product_rule.fixed_cycles > 0 &&
+           chip->clock_Hz > 0 && chip->mxu_tile > 0 && product->shape.batch > 0;
+}
+
+double roofline_fixed_s(const struct roofline *roofline, const struct product *product)
+{
+    if (!has_rule(roofline, product))
+        return roofline->launch_s;
+    return isnan(roofline->given_launch_s)
+               ? roofline->chip->product_rule.fixed_cycles / roofline->chip->clock_Hz
+               : roofline->given_launch_s;
+}
+
+/* The rule is of a chip's devices: a device that is a smaller share of it has less of all rates. */
+static double ruled_s(const struct roofline *roofline, const struct product *product, double peak_flops,
+                      enum bound_kind *bound)
+{
+    const struct chip *chip = roofline->chip;
+    struct product_rule rule = chip->product_rule;
+    double share = chip->cores / (double)roofline->cores, fixed_s = roofline_fixed_s(roofline, product);
+    rule.hbm_bytes_per_cycle *= share * roofline->hbm_Bps / chip->hbm_Bps;
+    rule.load_cycles /= share;
+    rule.results_cycles /= share;
+    struct product_cycles cycles =
+        product_estimate(&rule, &product->shape, chip->mxu_tile, peak_flops / (2 * chip->clock_Hz));
+    double of_estimate = isnan(chip->step_efficiency) ? 1 : chip->step_efficiency;
+    double work_s = (cycles.all - rule.fixed_cycles) / chip->clock_Hz / of_estimate;
+    if (bound)
+        *bound = fixed_s > work_s                ? BOUND_LAUNCH
+                 : cycles.move > cycles.multiply ? BOUND_HBM
+                                                 : BOUND_MXU;
+    return fixed_s + work_s;
+}
+
 int roofline_product_s(const struct roofline *roofline, struct product product, double *seconds,
                        enum bound_kind *bound, struct status *st)
 {
@@ -107,6 +146,10 @@ int roofline_product_s(const struct roofline *roofline, struct product product, 
     int code = roofline_peak(roofline, product.dtype, &peak_flops, st);
     if (code < 0)
         return code;
+    if (has_rule(roofline, &product)) {
+        *seconds = ruled_s(roofline, &product, peak_flops, bound);
+        return 0;
+    }
     double compute_s =
         product.flops / (peak_flops * roofline_efficiency(roofline, product.dtype, product.flops));
     double memory_s = roofline_hbm_s(roofline, product.hbm_bytes);
@@ -128,6 +171,6 @@ double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, do
     for (int i = 0; i < steps->steps && steps->work[i] < flops;
          i++) /* straight between the steps: largest at one */
         best.efficiency = fmax(best.efficiency, roofline_efficiency(roofline, dtype, steps->work[i]));
-    roofline_product_s(&best, (struct product){dtype, flops, hbm_bytes}, &seconds, NULL, &unused);
+    roofline_product_s(&best, (struct product){.dtype = dtype, .flops = flops, .hbm_bytes = hbm_bytes}, &seconds, NULL, &unused);
     return seconds;
 }

@@ -8,6 +8,10 @@
  * The peak is the dtype's own, or that of the type which the chip computes it at: f32 takes `passes` bf16 passes (JAX's
  * precision: default 1, high 3, highest 6). What is no product runs on the vector unit, which HBM feeds: it has bytes only.
  *
+ * Inside a training step (`step`), on a chip whose file has a rule for products, they take what the compiler estimates for their
+ * shape (product_estimate.h), divided by what of that speed steps reach, chip.step_efficiency; --peak scales its multiplications,
+ * and an efficiency that is given takes its place.
+ *
  * A chip of several cores is that many devices, each with its share of peak and HBM: all work at once, so what one of
  * them does is a share of what the chip does in that time.
  *
@@ -32,6 +36,7 @@ struct roofline {
     int passes; /* of products of f32: 1, 3 or 6 */
     int cores;  /* of the chip, of which one does this: 1 where the chip does it */
     bool step;  /* inside a training step, where products reach less than alone (chip.step_efficiency) */
+    double given_launch_s; /* --launch-overhead, of whatever is computed; NaN: the chip's own of each */
 };
 
 /* JAX's precision of products of f32, and the passes that it takes. */
@@ -56,10 +61,11 @@ double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype,
  * the right operand; m to 8, as rows stream through in eights. */
 double roofline_product_flops(const struct roofline *roofline, double m, double k, double n);
 
-/* A product: its operations, padding included, and what it moves, of which padding is none. */
+/* A product: its operations, padding included, and what it moves, of which padding is none; and its shape, where it has one. */
 struct product {
     enum dtype_id dtype;
     double flops, hbm_bytes;
+    struct product_shape shape;
 };
 /* What it takes, and what binds it; `bound` may be NULL. */
 int roofline_product_s(const struct roofline *roofline, struct product product, double *seconds,
@@ -68,6 +74,9 @@ int roofline_product_s(const struct roofline *roofline, struct product product, 
 /* The least that a product takes, as one op or cut into several: where smaller products reach a larger share of the peak,
  * parts of it may. NaN where the type has no peak. */
 double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes);
+
+/* What of the seconds of a product does not depend on its size. */
+double roofline_fixed_s(const struct roofline *roofline, const struct product *product);
 
 /* Anything else; and what so many bytes take in HBM, without the launch. */
 double roofline_memory_s(const struct roofline *roofline, double hbm_bytes);

@@ -317,6 +317,8 @@ const struct option_row option_table[] = {
      .doc = "exact forms against both engines, rules in and beyond their range"},
     {.name = "steps", .argument = "FILE", .group = GROUP_WORK, .commands = FOR_VALIDATE,
      .doc = "measured training steps of a CSV such as analysis/published/published-steps.csv, whose column run names workload files"},
+    {.name = "products", .argument = "FILE", .group = GROUP_WORK, .commands = FOR_VALIDATE,
+     .doc = "the rule for products inside steps (product_estimate of a chip's file) against a CSV of estimated cycles: chip,M,K,N,cycles, and dtype,batch,space_a,space_b,space_out"},
     {.name = "engines", SWITCH, .group = GROUP_WORK, .commands = FOR_VALIDATE,
      .doc = "event against SimGrid, every op of every chip"},
     {.name = "published", SWITCH, .group = GROUP_WORK, .commands = FOR_VALIDATE,

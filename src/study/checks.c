@@ -77,6 +77,32 @@ int checks_add_median(struct checks *checks, const struct check *of, const char 
     return code;
 }
 
+int checks_add_spread(struct checks *checks, const struct check *of, double median_frac, double most_frac,
+                      struct status *st)
+{
+    int n = 0, code = 0;
+    double *difference = malloc(((size_t)checks->count + 1) * sizeof *difference);
+    if (!difference)
+        return status_nomem(st);
+    for (int i = 0; i < checks->count; i++)
+        if (is_kind(&checks->check[i], of) && !isnan(checks->check[i].simulated))
+            difference[n++] = fabs(check_difference(&checks->check[i]));
+    struct sample_summary summary = n > 0 ? sample_summarise(difference, n) : (struct sample_summary){0};
+    for (int high = 0; high < 2 && n > 0 && code == 0; high++) {
+        char what[CHECK_TEXT];
+        snprintf(what, sizeof what, "%s differences of %d %s", high ? "95th percentile of the" : "median of the", n,
+                 of->part);
+        struct check check = {.part = high ? "95 %" : "median",
+                              .simulated = 1 + (high ? summary.high : summary.median),
+                              .expected = 1,
+                              .unit = CHECK_RATIO,
+                              .tolerance_frac = high ? most_frac : median_frac};
+        code = checks_add(checks, check, of->part, what, "", st);
+    }
+    free(difference);
+    return code;
+}
+
 int checks_out(const struct checks *checks)
 {
     int out = 0;
@@ -135,7 +161,7 @@ void checks_print(const struct checks *checks, FILE *out)
         fprintf(out, "%-9s %-*s %12s %12s %11s %9s  %-6s  %s%s%s\n", c->part, width, c->id,
                 print_quantity(c, c->simulated, text[0]), print_quantity(c, c->expected, text[1]),
                 print_percent("%+.3g", check_difference(c), "-", text[2]),
-                print_percent("%.2g", c->tolerance_frac, "", text[3]), verdict_names[c->verdict], c->what,
+                print_percent("%.2g", isinf(c->tolerance_frac) ? NAN : c->tolerance_frac, "", text[3]), verdict_names[c->verdict], c->what,
                 *c->note ? "; " : "", c->note);
     }
 }

@@ -39,8 +39,9 @@ static int read_rates(struct roofline *roofline, const struct point *point, cons
     roofline_init(roofline, chip);
     if (!isnan(point->machine.matmul_efficiency))
         roofline->efficiency = point->machine.matmul_efficiency;
-    if (!isnan(point->machine.launch_overhead_s))
-        roofline->launch_s = point->machine.launch_overhead_s;
+    roofline->given_launch_s = point->machine.launch_overhead_s;
+    if (!isnan(roofline->given_launch_s))
+        roofline->launch_s = roofline->given_launch_s;
     roofline->mxu_padding = point->machine.mxu_padding;
     roofline->passes = precision_passes((enum precision)point->machine.precision);
     return read_peaks(point->machine.peak, roofline->peak_flops, st);
@@ -87,6 +88,7 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
                                       .time_limit_s = point->run.time_limit_s,
                                       .all_to_all = (enum all_to_all)point->schedule.all_to_all,
                                       .setup_s = chip->setup_s,
+                                      .contention_frac = chip->contention_frac,
                                       .unroll = point->schedule.unroll,
                                       .products_only = !point->machine.elementwise,
                                       .branch = point->work.branch,

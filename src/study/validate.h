@@ -63,6 +63,10 @@ int checks_add(struct checks *checks, struct check check, const char *id, const 
 int checks_add_median(struct checks *checks, const struct check *of, const char *id, const char *words,
                       struct status *st);
 
+/* The same of all checks of a part and a kind, however they are judged: their median, and what 95 of 100 are within, a check each. */
+int checks_add_spread(struct checks *checks, const struct check *of, double median_frac, double most_frac,
+                      struct status *st);
+
 /* Adds checks: exact forms against the event engine and, if asked for, SimGrid; rules against the event engine; ... */
 int validate_formulas(struct checks *checks, bool simgrid, struct status *st);
 int validate_exact(struct checks *checks, bool simgrid,
@@ -75,6 +79,9 @@ int validate_worked(struct checks *checks, struct status *st);
 /* ... measured training steps, and products, copies and collectives. Files NULL: the ones compiled in from
  * analysis/published/. */
 int validate_runs(struct checks *checks, enum chip_profile profile, const char *file, struct status *st);
+
+/* ... and the rule for products inside steps against cycles that a compiler estimated. */
+int validate_products(struct checks *checks, const char *file, struct status *st);
 
 /* A file of analysis/published/, which is there. */
 const struct embedded_file *published_file(const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "study/crossover.h"
+#include "report/crossover.h"
 
 #include <math.h>
 
