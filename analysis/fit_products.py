@@ -6,11 +6,13 @@
 
 The file has the columns of `icisim validate --products`. For each chip, or those named, it prints the seven numbers with the
 least sum of sqrt(ln(rule / estimate)^2 + 0.03^2) over single products of bf16 of more than one row, and how far these are off.
-Nelder and Mead's simplex, on the logarithms of the numbers, begun anew until it finds nothing better.
+Nelder and Mead's simplex, on the logarithms of the numbers, begins with those of the chip's file, and anew until it finds nothing
+better.
 """
 import csv
 import io
 import math
+import re
 import statistics
 import subprocess
 import sys
@@ -18,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 NAMES = ["fixed_cycles", "load_cycles", "mxu_factor", "results_cycles", "hbm_bytes_per_cycle", "block_rows", "window_bytes"]
-START = [4000, 8, 1, 7, 700, 600, 2e6]
+CHIPS = Path(__file__).parent.parent / "topologies"
 
 
 def simplex(loss, start, step=0.2, tries=900):
@@ -43,6 +45,11 @@ def simplex(loss, start, step=0.2, tries=900):
             points = [points[0]] + [(loss(q), q) for q in ([(a + b) / 2 for a, b in zip(p, best)] for _, p in points[1:])]
         points.sort()
     return points[0]
+
+
+def numbers_of(chip):
+    text = (CHIPS / f"{chip}.yaml").read_text()
+    return [float(re.search(rf"{name}: ([0-9.e+]+)", text)[1]) for name in NAMES]
 
 
 class Fit:
@@ -81,7 +88,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as folder:
             fit = Fit(sys.argv[1], chip, own, Path(folder))
-            least, found = simplex(fit.loss, [math.log(x) for x in START])
+            least, found = simplex(fit.loss, [math.log(x) for x in numbers_of(chip)])
             while True:
                 again, better = simplex(fit.loss, found, step=0.05)
                 if again > least * (1 - 1e-4):

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "collective/collective.h"
-#include "settings/option.h"
 #include "report/crossover.h"
+#include "settings/option.h"
 #include "suite.h"
 
 static struct crossover find(const char *slice, const char *axis, const char *wrap, int first, int second)

@@ -10,8 +10,8 @@
 #include "numbers/evaluate.h"
 #include "points.h"
 #include "random_call.h"
-#include "settings/option.h"
 #include "report/crossover.h"
+#include "settings/option.h"
 #include "suite.h"
 
 /* One call on random whole numbers through the program of a pattern, at every pace. */

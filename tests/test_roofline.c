@@ -21,7 +21,9 @@ static double product(const struct roofline *roofline, enum dtype_id dtype, doub
 {
     struct status st = {0};
     double seconds = NAN;
-    OKAY(roofline_product_s(roofline, (struct product){.dtype = dtype, .flops = flops, .hbm_bytes = bytes}, &seconds, bound, &st), st);
+    OKAY(roofline_product_s(roofline, (struct product){.dtype = dtype, .flops = flops, .hbm_bytes = bytes},
+                            &seconds, bound, &st),
+         st);
     return seconds;
 }
 
@@ -59,7 +61,8 @@ static void takes_passes(void)
     NEAR(product(&roofline, DTYPE_F32, 3e9, 0, NULL), 50e-6, 1e-12);
     struct status st = {0};
     double seconds;
-    CU_ASSERT(roofline_product_s(&roofline, (struct product){.dtype = DTYPE_C64, .flops = 1, .hbm_bytes = 1}, &seconds, NULL, &st) < 0);
+    CU_ASSERT(roofline_product_s(&roofline, (struct product){.dtype = DTYPE_C64, .flops = 1, .hbm_bytes = 1},
+                                 &seconds, NULL, &st) < 0);
 }
 
 static void reaches_and_pads(void)
@@ -153,7 +156,8 @@ static void estimates_products(void)
     struct product_shape batch = shape; /* of 7: the operands are those of all */
     batch.batch = 7;
     NEAR(product_estimate(&rule, &batch, 128, 65536).multiply, 7 * (multiply - 200) + 200, 1e-12);
-    batch.m = 3; /* 3 rows are loaded, 8 x 2 tiles of 128 x 128: 500 streaming rows take 2 x 504 x 0.25 = 252, 8 rows 16, loading 64 */
+    batch.m =
+        3; /* 3 rows are loaded, 8 x 2 tiles of 128 x 128: 500 streaming rows take 2 x 504 x 0.25 = 252, 8 rows 16, loading 64 */
     NEAR(product_padded(3, 500), 8 * 512, 1e-12);
     batch.batch = 1;
     double results = 16 * 8 * 512 / 1024.; /* 64, as loading */
@@ -185,7 +189,8 @@ static void steps_follow_the_rule(void)
     roofline.given_launch_s = 3e-6;
     OKAY(roofline_product_s(&roofline, product, &seconds, &bound, &st), st);
     NEAR(seconds, 3e-6 + (all - 1000) * 1e-9 / 0.8, 1e-12);
-    roofline.efficiency = 0.5; /* what is given takes its place: 60 Mflop at half the peak take 0.9 us, 620 kB 0.89 */
+    roofline.efficiency =
+        0.5; /* what is given takes its place: 60 Mflop at half the peak take 0.9 us, 620 kB 0.89 */
     OKAY(roofline_product_s(&roofline, product, &seconds, &bound, &st), st);
     NEAR(seconds, 6e7 / (65536e9), 1e-12);
     roofline.efficiency = NAN;
@@ -199,7 +204,8 @@ static void attention_is_of_its_width(void)
 {
     struct chip chip = a_chip();
     CU_ASSERT(isnan(chip_attention_efficiency(&chip, 128, 0)));
-    chip.attention_efficiency = (struct chip_efficiency){.steps = 2, .work = {128, 256}, .frac = {0.5, 0.625}};
+    chip.attention_efficiency =
+        (struct chip_efficiency){.steps = 2, .work = {128, 256}, .frac = {0.5, 0.625}};
     NEAR(chip_attention_efficiency(&chip, 128, 0), 0.5, 1e-12);
     NEAR(chip_attention_efficiency(&chip, 128, 1536), 0.375, 1e-12);
     NEAR(chip_attention_efficiency(&chip, 512, 1536), 0.46875, 1e-12);
@@ -217,14 +223,18 @@ static void parts_may_be_cheaper(void)
     struct status st = {0};
     roofline_init(&roofline, &chip);
     roofline.hbm_Bps = NAN;
-    OKAY(roofline_product_s(&roofline, (struct product){.dtype = DTYPE_BF16, .flops = flops}, &whole_s, NULL, &st), st);
+    OKAY(roofline_product_s(&roofline, (struct product){.dtype = DTYPE_BF16, .flops = flops}, &whole_s, NULL,
+                            &st),
+         st);
     NEAR(whole_s, flops / 0.4e12, 1e-12);
     NEAR(roofline_least_s(&roofline, DTYPE_BF16, flops, 0), flops / 0.8e12, 1e-12);
     chip.efficiency[DTYPE_BF16].frac[1] = 0.9;
-    OKAY(roofline_product_s(&roofline, (struct product){.dtype = DTYPE_BF16, .flops = flops}, &whole_s, NULL, &st), st);
+    OKAY(roofline_product_s(&roofline, (struct product){.dtype = DTYPE_BF16, .flops = flops}, &whole_s, NULL,
+                            &st),
+         st);
     NEAR(roofline_least_s(&roofline, DTYPE_BF16, flops, 0), whole_s, 1e-12);
 }
 
 SUITE("roofline", TEST(parts_may_be_cheaper), TEST(binds), TEST(takes_passes), TEST(reaches_and_pads),
-      TEST(reaches_hbm), TEST(shares_a_chip), TEST(is_in_a_step),
-      TEST(estimates_products), TEST(steps_follow_the_rule), TEST(attention_is_of_its_width))
+      TEST(reaches_hbm), TEST(shares_a_chip), TEST(is_in_a_step), TEST(estimates_products),
+      TEST(steps_follow_the_rule), TEST(attention_is_of_its_width))

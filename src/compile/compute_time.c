@@ -41,17 +41,17 @@ int compute_rule_for(const struct module *module, const struct chip *chip, enum 
 struct product compute_product(const struct cost *cost, const struct roofline *roofline)
 {
     double batches = cost->batches;
-    return (struct product){
-        .dtype = cost->dtype,
-        .flops = cost->m > 0 ? roofline_product_flops(roofline, cost->m, cost->k, cost->n) : cost->flops,
-        .hbm_bytes = cost->hbm_bytes,
-        .shape = {.batch = batches,
-                  .m = batches > 0 ? cost->m / batches : 0,
-                  .k = cost->k,
-                  .n = cost->n,
-                  .left_bytes = cost->left_bytes,
-                  .right_bytes = cost->right_bytes,
-                  .hbm_bytes = cost->hbm_bytes}};
+    return (struct product){.dtype = cost->dtype,
+                            .flops = cost->m > 0 ? roofline_product_flops(roofline, cost->m, cost->k, cost->n)
+                                                 : cost->flops,
+                            .hbm_bytes = cost->hbm_bytes,
+                            .shape = {.batch = batches,
+                                      .m = batches > 0 ? cost->m / batches : 0,
+                                      .k = cost->k,
+                                      .n = cost->n,
+                                      .left_bytes = cost->left_bytes,
+                                      .right_bytes = cost->right_bytes,
+                                      .hbm_bytes = cost->hbm_bytes}};
 }
 
 /* A product as the roofline has it, of its kind's efficiency where it has one and none was given. */
@@ -128,8 +128,8 @@ static int roofline_time(const struct roofline *roofline, const struct cost *cos
     if (loops)
         time->fixed_s = roofline_loop_overhead_s(roofline);
     if (cost->hbm_bytes > 0)
-        time->seconds = loops ? roofline_loop_s(roofline, cost->hbm_bytes)
-                              : roofline_memory_s(roofline, cost->hbm_bytes);
+        time->seconds =
+            loops ? roofline_loop_s(roofline, cost->hbm_bytes) : roofline_memory_s(roofline, cost->hbm_bytes);
     return 0;
 }
 

@@ -63,7 +63,8 @@ struct lower_options {
     bool one_ring, all_axes;      /* through the chips of a box; neither: the faster */
     int32_t free;                 /* the collective that takes no time; 0, which is none: all do */
     double setup_s;               /* of each collective */
-    double contention_frac; /* of the time of a collective beside the queue, by which the queue takes longer */
+    double
+        contention_frac; /* of the time of a collective beside the queue, by which the queue takes longer */
     struct roofline roofline;
     enum compute_rule compute;     /* as compute_rule_for() has it */
     const struct op_cost *op_cost; /* [op_costs], borrowed */

@@ -256,7 +256,8 @@ static double links_s(const struct program *program, int32_t first)
         double each = op->kind == OP_SEND ? op->amount.each * share_of(program, op) / chips : 0;
         for (int chip = 0; each > 0 && chip < chips; chip++) {
             struct route route = op_route(program, op, chip);
-            for (const struct hop *hop = program->hop + route.first; hop < program->hop + route.first + route.hops; hop++)
+            for (const struct hop *hop = program->hop + route.first;
+                 hop < program->hop + route.first + route.hops; hop++)
                 load[hop->axis][hop->delta > 0] += each * abs(hop->delta);
         }
     }
@@ -300,8 +301,8 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
     if (w->program->ops > first) {
         w->lower->item[at].first_op = first;
         w->lower->item[at].end_op = value->op;
-        w->lower->item[at].sums_s = (on_sparse_core(w, instruction) ? 0 : sums_s(w->program, first)) +
-                                    delay_s(w, instruction, first);
+        w->lower->item[at].sums_s =
+            (on_sparse_core(w, instruction) ? 0 : sums_s(w->program, first)) + delay_s(w, instruction, first);
     }
     return code;
 }

@@ -6,8 +6,8 @@
 #include "faces/command.h"
 #include "faces/outputs.h"
 #include "faces/rows.h"
-#include "report/report.h"
 #include "report/crossover.h"
+#include "report/report.h"
 #include "study/job.h"
 
 /* The values of one option are compared. */

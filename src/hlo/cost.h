@@ -32,14 +32,15 @@
 
 struct cost {
     double flops, hbm_bytes;
-    bool product;        /* flops are of the MXU, in ... */
-    enum dtype_id dtype; /* ... the wider type of its operands */
-    double m, k, n;      /* of a single dot, all batches in m; 0 of anything else */
-    double batches;      /* of it: those of a dot, the groups of a ragged one */
-    double left_bytes, right_bytes;    /* what its operands have in HBM */
-    double efficiency;   /* the share of the peak that its kind is taken to reach; 0: the chip's share */
-    double head_width, causal_length;  /* of attention, by which a chip may know that share better; 0: it is none, not causal */
-    bool uncosted;       /* nobody said */
+    bool product;                   /* flops are of the MXU, in ... */
+    enum dtype_id dtype;            /* ... the wider type of its operands */
+    double m, k, n;                 /* of a single dot, all batches in m; 0 of anything else */
+    double batches;                 /* of it: those of a dot, the groups of a ragged one */
+    double left_bytes, right_bytes; /* what its operands have in HBM */
+    double efficiency; /* the share of the peak that its kind is taken to reach; 0: the chip's share */
+    double head_width,
+        causal_length; /* of attention, by which a chip may know that share better; 0: it is none, not causal */
+    bool uncosted;     /* nobody said */
 };
 
 /* Of one execution, without what a call or a loop runs. Collectives compute nothing here: they are communication. */

@@ -77,7 +77,8 @@ double chip_attention_efficiency(const struct chip *chip, double width, double c
 {
     const double block = 512; /* of MaxText's and the kernel's defaults */
     double diagonal = causal_length > 0 ? causal_length / (causal_length + block) : 1;
-    return chip->attention_efficiency.steps ? efficiency_of(&chip->attention_efficiency, width) * diagonal : NAN;
+    return chip->attention_efficiency.steps ? efficiency_of(&chip->attention_efficiency, width) * diagonal
+                                            : NAN;
 }
 
 /* Which axes of a slice wrap by the chip's rule; axes of length 1 and 2 have no ends to join. */

@@ -109,8 +109,10 @@ struct chip {
     double peak_flops[DTYPE_COUNT];
     struct chip_efficiency efficiency[DTYPE_COUNT]; /* of a product alone */
     struct product_rule product_rule; /* of products inside steps; without fixed_cycles there is none */
-    double step_efficiency; /* of the rule's speed, else of the peak, that products inside a step reach; NaN: 1, as alone */
-    double contention_frac; /* of the time of a collective beside computes inside a step, by which these take longer; 0: not known */
+    double
+        step_efficiency; /* of the rule's speed, else of the peak, that products inside a step reach; NaN: 1, as alone */
+    double
+        contention_frac; /* of the time of a collective beside computes inside a step, by which these take longer; 0: not known */
     struct chip_efficiency attention_efficiency; /* by the width of a head; no steps: not known */
     struct chip_efficiency hbm_efficiency;
     uint64_t hbm_bytes, hbm_limit_bytes; /* what it has; what a program may take of it, 0: not known */

@@ -231,7 +231,8 @@ static int read_value(struct chip *chip, const struct field *field, const struct
     case FIELD_FACTOR:
         code = node_real(node, field->name, to, st);
         return code == 0 && !(*(double *)to > 0 && *(double *)to <= 2)
-                   ? node_fail(node, st, STATUS_INPUT, "%s '%s' must be above 0 and at most 2", field->name, text)
+                   ? node_fail(node, st, STATUS_INPUT, "%s '%s' must be above 0 and at most 2", field->name,
+                               text)
                    : code;
     case FIELD_BYTES:
         return node_prefix(node, st, units_parse_bytes(field->name, text, to, st));
@@ -285,7 +286,9 @@ static int read_step(const struct node *step, const char *key, parse_quantity *p
     const char *text;
     if (step->kind != NODE_SEQUENCE || step->count != 2)
         return node_fail(step, st, STATUS_INPUT, "a step of %s must be a pair such as [%s, 0.5]", key,
-                         parse == parse_bytes ? "1MiB" : parse == units_parse_work ? "1Gflop" : "128");
+                         parse == parse_bytes        ? "1MiB"
+                         : parse == units_parse_work ? "1Gflop"
+                                                     : "128");
     const struct node *work = step->child[0];
     int code = node_text(work, key, &text, st);
     if (code == 0)
@@ -325,18 +328,20 @@ static int parse_width(const char *what, const char *text, double *width, struct
 {
     char *end;
     *width = strtod(text, &end);
-    return end > text && !*end ? 0
-                               : status_fail(st, STATUS_INPUT, "%s: '%s' is no width of a head, such as 128", what,
-                                             text);
+    return end > text && !*end
+               ? 0
+               : status_fail(st, STATUS_INPUT, "%s: '%s' is no width of a head, such as 128", what, text);
 }
 
 /* {fixed_cycles: 3754, load_cycles: ...}: all seven. */
 static int read_rule(const struct node *node, const char *key, struct product_rule *rule, struct status *st)
 {
-    double *const to[] = {&rule->fixed_cycles, &rule->load_cycles, &rule->mxu_factor, &rule->results_cycles,
-                          &rule->hbm_bytes_per_cycle, &rule->block_rows, &rule->window_bytes};
-    static const char *const names[] = {"fixed_cycles", "load_cycles", "mxu_factor",   "results_cycles",
-                                        "hbm_bytes_per_cycle", "block_rows", "window_bytes", NULL};
+    double *const to[] = {&rule->fixed_cycles,   &rule->load_cycles,         &rule->mxu_factor,
+                          &rule->results_cycles, &rule->hbm_bytes_per_cycle, &rule->block_rows,
+                          &rule->window_bytes};
+    static const char *const names[] = {
+        "fixed_cycles",        "load_cycles", "mxu_factor",   "results_cycles",
+        "hbm_bytes_per_cycle", "block_rows",  "window_bytes", NULL};
     int code = node_is_mapping(node, key, st);
     if (code == 0)
         code = node_only(node, names, st);

@@ -36,15 +36,16 @@ struct product_cycles product_estimate(const struct product_rule *rule, const st
                                        int tile, double multiplications)
 {
     double m = shape->m, k = shape->k, n = shape->n, row_of_tile = (double)tile * tile / multiplications;
-    double mxu = fmin(mxu_cycles(rule, k, m, n, row_of_tile, tile), mxu_cycles(rule, k, n, m, row_of_tile, tile));
+    double mxu =
+        fmin(mxu_cycles(rule, k, m, n, row_of_tile, tile), mxu_cycles(rule, k, n, m, row_of_tile, tile));
     double results = rule->results_cycles * product_padded(m, n) / 1024;
     double again = fmin(shape->left_bytes * (ceil(n / rule->block_rows) - 1),
                         shape->right_bytes * (ceil(m / rule->block_rows) - 1));
     double operands = shape->left_bytes + shape->right_bytes, result = fmax(0, shape->hbm_bytes - operands);
     double prologue = fmin(operands, rule->window_bytes) + fmin(result, rule->window_bytes);
-    struct product_cycles cycles = {
-        .multiply = shape->batch * pnorm(mxu, results) + prologue / rule->hbm_bytes_per_cycle,
-        .move = (shape->hbm_bytes + again) / rule->hbm_bytes_per_cycle};
+    struct product_cycles cycles = {.multiply = shape->batch * pnorm(mxu, results) +
+                                                prologue / rule->hbm_bytes_per_cycle,
+                                    .move = (shape->hbm_bytes + again) / rule->hbm_bytes_per_cycle};
     cycles.all = rule->fixed_cycles + pnorm(cycles.multiply, cycles.move);
     return cycles;
 }

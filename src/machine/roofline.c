@@ -133,9 +133,7 @@ static double ruled_s(const struct roofline *roofline, const struct product *pro
     double of_estimate = isnan(chip->step_efficiency) ? 1 : chip->step_efficiency;
     double work_s = (cycles.all - rule.fixed_cycles) / chip->clock_Hz / of_estimate;
     if (bound)
-        *bound = fixed_s > work_s                ? BOUND_LAUNCH
-                 : cycles.move > cycles.multiply ? BOUND_HBM
-                                                 : BOUND_MXU;
+        *bound = fixed_s > work_s ? BOUND_LAUNCH : cycles.move > cycles.multiply ? BOUND_HBM : BOUND_MXU;
     return fixed_s + work_s;
 }
 
@@ -171,6 +169,7 @@ double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, do
     for (int i = 0; i < steps->steps && steps->work[i] < flops;
          i++) /* straight between the steps: largest at one */
         best.efficiency = fmax(best.efficiency, roofline_efficiency(roofline, dtype, steps->work[i]));
-    roofline_product_s(&best, (struct product){.dtype = dtype, .flops = flops, .hbm_bytes = hbm_bytes}, &seconds, NULL, &unused);
+    roofline_product_s(&best, (struct product){.dtype = dtype, .flops = flops, .hbm_bytes = hbm_bytes},
+                       &seconds, NULL, &unused);
     return seconds;
 }

@@ -90,8 +90,8 @@ int checks_add_spread(struct checks *checks, const struct check *of, double medi
     struct sample_summary summary = n > 0 ? sample_summarise(difference, n) : (struct sample_summary){0};
     for (int high = 0; high < 2 && n > 0 && code == 0; high++) {
         char what[CHECK_TEXT];
-        snprintf(what, sizeof what, "%s differences of %d %s", high ? "95th percentile of the" : "median of the", n,
-                 of->part);
+        snprintf(what, sizeof what, "%s differences of %d %s",
+                 high ? "95th percentile of the" : "median of the", n, of->part);
         struct check check = {.part = high ? "95 %" : "median",
                               .simulated = 1 + (high ? summary.high : summary.median),
                               .expected = 1,
@@ -161,8 +161,8 @@ void checks_print(const struct checks *checks, FILE *out)
         fprintf(out, "%-9s %-*s %12s %12s %11s %9s  %-6s  %s%s%s\n", c->part, width, c->id,
                 print_quantity(c, c->simulated, text[0]), print_quantity(c, c->expected, text[1]),
                 print_percent("%+.3g", check_difference(c), "-", text[2]),
-                print_percent("%.2g", isinf(c->tolerance_frac) ? NAN : c->tolerance_frac, "", text[3]), verdict_names[c->verdict], c->what,
-                *c->note ? "; " : "", c->note);
+                print_percent("%.2g", isinf(c->tolerance_frac) ? NAN : c->tolerance_frac, "", text[3]),
+                verdict_names[c->verdict], c->what, *c->note ? "; " : "", c->note);
     }
 }
 

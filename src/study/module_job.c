@@ -148,7 +148,7 @@ int module_job_lay(struct module_job *m, struct job *job, const struct mesh *mes
         code = compute_rule_for(m->of_model ? NULL : &m->module, job->machine.chip,
                                 (enum compute_rule)point->machine.compute, st);
     m->options.compute = code > 0 ? (enum compute_rule)code : COMPUTE_ROOFLINE;
-    if (m->options.compute == COMPUTE_AUTO || (m->of_model && job->machine.chip->profile == CHIP_MEASURED))
+    if (m->options.compute == COMPUTE_AUTO)
         slice->hbm_Bps = roofline_loop_hbm_Bps(&m->options.roofline);
     if (code >= 0)
         code = place(m, job, mesh, st);

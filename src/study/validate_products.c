@@ -9,13 +9,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "machine/product_estimate.h"
 #include "machine/roofline.h"
 #include "study/machine.h"
 #include "study/validate.h"
 
 static const double median_frac = 0.03, most_frac = 0.16;
 
-static double number_or(const struct csv_table *table, int row, const char *name, double unnamed, struct status *st)
+static double number_or(const struct csv_table *table, int row, const char *name, double unnamed,
+                        struct status *st)
 {
     int column = csv_table_column(table, name);
     double value = unnamed;
@@ -23,7 +25,8 @@ static double number_or(const struct csv_table *table, int row, const char *name
 }
 
 /* A product of a type; f32h is f32 by six passes. Sums of whole numbers have four bytes. */
-static int read_product(const struct csv_table *table, int row, struct product *product, int *passes, struct status *st)
+static int read_product(const struct csv_table *table, int row, struct product *product, int *passes,
+                        struct status *st)
 {
     const char *type = csv_table_text(table, row, "dtype");
     *passes = strcmp(type, "f32h") == 0 ? precision_passes(PRECISION_HIGHEST) : 1;
@@ -35,12 +38,14 @@ static int read_product(const struct csv_table *table, int row, struct product *
     shape->k = number_or(table, row, "K", NAN, st);
     shape->n = number_or(table, row, "N", NAN, st);
     shape->batch = number_or(table, row, "batch", 1, st);
-    bool left = number_or(table, row, "space_a", 0, st) > 0, right = number_or(table, row, "space_b", 0, st) > 0;
+    bool left = number_or(table, row, "space_a", 0, st) > 0,
+         right = number_or(table, row, "space_b", 0, st) > 0;
     bool out = number_or(table, row, "space_out", 0, st) > 0;
     if (st->code == 0 && !(shape->m > 0 && shape->k > 0 && shape->n > 0 && shape->batch > 0))
         return csv_table_fail(table, row, csv_table_column(table, "M"), st, STATUS_INPUT,
                               "M, K, N and batch must be above 0");
-    double bytes = dtype_info((enum dtype_id)dtype)->bytes, out_bytes = dtype_is_whole((enum dtype_id)dtype) ? 4 : bytes;
+    double bytes = dtype_info((enum dtype_id)dtype)->bytes,
+           out_bytes = dtype_is_whole((enum dtype_id)dtype) ? 4 : bytes;
     shape->left_bytes = left ? 0 : shape->batch * bytes * product_padded(shape->m, shape->k);
     shape->right_bytes = right ? 0 : shape->batch * bytes * product_padded(shape->k, shape->n);
     shape->hbm_bytes = shape->left_bytes + shape->right_bytes +
@@ -84,7 +89,8 @@ static int check_row(struct checks *checks, const struct csv_table *table, int r
     const char *type = *csv_table_text(table, row, "dtype") ? csv_table_text(table, row, "dtype") : "bf16";
     snprintf(id, sizeof id, "%.30s %.10s%s%s", chip->name, type, batched ? " batches" : "",
              shape->m > 1 || batched ? "" : " one row");
-    snprintf(what, sizeof what, "%.0fx%.0fx%.0f%s", shape->m, shape->k, shape->n, batched ? ", a batch of it" : "");
+    snprintf(what, sizeof what, "%.0fx%.0fx%.0f%s", shape->m, shape->k, shape->n,
+             batched ? ", a batch of it" : "");
     struct check check = {.part = "products",
                           .kind = judged ? "judged" : NULL,
                           .simulated = estimate_s(chip, product, passes),

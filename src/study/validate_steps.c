@@ -50,7 +50,9 @@ static int run_alone(struct row *row, bool *is_alone, struct status *st)
     *is_alone = true;
     if (sscanf(row->run, "matmul %lfx%lfx%lf%n", &m, &k, &n, &end) == 3 && !row->run[end])
         return roofline_product_s(&roofline,
-                                  (struct product){.dtype = DTYPE_BF16, .flops = 2 * m * k * n, .hbm_bytes = 2 * (m * k + k * n + m * n)},
+                                  (struct product){.dtype = DTYPE_BF16,
+                                                   .flops = 2 * m * k * n,
+                                                   .hbm_bytes = 2 * (m * k + k * n + m * n)},
                                   &row->simulated_s, NULL, st);
     *is_alone = sscanf(row->run, "copy %lf%n", &bytes, &end) == 1 && !row->run[end];
     if (*is_alone) {
