@@ -64,8 +64,10 @@ def _jax() -> Any:
     """JAX, on CPUs unless the environment says otherwise: a libtpu without TPUs must not be its default."""
     if "jax" not in sys.modules and has_libtpu():
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    import jax
-
+    try:
+        import jax
+    except ImportError:
+        raise Error("icisim.jax needs JAX: pip install jax, and libtpu to have the TPU's compiler") from None
     return jax
 
 
@@ -93,8 +95,8 @@ class Topology:
         if self.is_tpu:
             self._ask_libtpu()
         else:
-            self.compiler = f"XLA:CPU of jaxlib {importlib.metadata.version('jaxlib')}"
             self.devices = _cpu_devices(math.prod(self.shape) * self.cores)
+            self.compiler = f"XLA:CPU of jaxlib {importlib.metadata.version('jaxlib')}"
             self.coords = _places(self.shape, self.cores)
 
     def _ask_libtpu(self) -> None:
@@ -353,7 +355,7 @@ def _fill(folder: Path, lowered: Any, topo: Topology, order: list[Any], mesh: di
 
 
 def _compiled_text(lowered: Any, topo: Topology, options: dict[str, Any], dump: Path) -> tuple[str, Any]:
-    """What XLA has made of it. JAX cannot print all modules that have collectives on SparseCores: XLA's dump is read instead."""
+    """What XLA has made of it. JAX cannot print all modules that have something on SparseCores: XLA's dump is read instead."""
     if topo.chip in _SPARSE_CORES and topo.is_tpu:
         options = {**options, "xla_dump_to": str(dump), "xla_dump_hlo_as_text": True}
     try:
@@ -362,14 +364,7 @@ def _compiled_text(lowered: Any, topo: Topology, options: dict[str, Any], dump: 
         lines = [line for line in str(why).splitlines() if line.strip()]
         raise Error(f"XLA does not compile it for {topo.chip} {topo.slice}: {lines[0]}") from why
     texts = sorted(dump.glob("*after_codegen.txt"), key=lambda path: path.stat().st_size)
-    if topo.chip == "v7x" and texts:
-        return texts[-1].read_text(), compiled
-    try:
-        return compiled.as_text(), compiled
-    except Exception:
-        if not texts:
-            raise
-        return texts[-1].read_text(), compiled
+    return texts[-1].read_text() if texts else compiled.as_text(), compiled
 
 
 def simulate(program: Any, *, chip: str | None = None, slice: str | Sequence[int] | None = None, mesh: Any = None,

@@ -141,8 +141,10 @@ class Results(list):
 
 
 def _frame(rows: list[dict[str, Any]]) -> pandas.DataFrame:
-    import pandas
-
+    try:
+        import pandas
+    except ImportError:
+        raise _native.Error("tables need pandas: pip install pandas") from None
     return pandas.DataFrame(rows)
 
 

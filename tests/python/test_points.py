@@ -189,6 +189,14 @@ def test_no_slow_imports():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
+def test_what_is_not_installed_is_named():
+    code = ("import sys; sys.modules['pandas'] = sys.modules['jax'] = None\nimport icisim, icisim.jax as ij\n"
+            "for what in (icisim.run('all-gather', slice='4x4', size='1MiB').to_pandas, lambda: ij.topology('v5e', '2x4')):\n"
+            "    try: what()\n    except icisim.Error as why: print(why)")
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(said) == 2 and "pip install pandas" in said[0] and "pip install jax" in said[1]
+
+
 def test_the_program():
     for line in ([sys.executable, "-m", "icisim"], [os.path.join(os.path.dirname(sys.executable), "icisim")]):
         if os.path.exists(line[0]):
