@@ -189,13 +189,13 @@ def _rows(text: str) -> list[dict[str, Any]]:
 
 def _model(source: str, config: Any, out: str | os.PathLike[str] | None) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        if not isinstance(config, (str, os.PathLike)):
+        if not isinstance(config, (str, os.PathLike, list, tuple)):
             import json
 
             path = os.path.join(folder, "config.json")
             Path(path).write_text(json.dumps(config if isinstance(config, Mapping) else config.to_dict()))
             config = path
-        text = _native.program("model", source, config)
+        text = _native.program("model", source, *(config if isinstance(config, (list, tuple)) else [config]))
     if out is None:
         return text
     Path(out).write_text(text)
@@ -221,5 +221,6 @@ def from_hf(config: Any, out: str | os.PathLike[str] | None = None) -> str:
 
 
 def from_maxtext(config: Any, out: str | os.PathLike[str] | None = None) -> str:
-    """A workload from a MaxText configuration (a path); see `from_hf`."""
+    """A workload from MaxText's configuration: a path, or a list of which a later one takes precedence, base.yml and a model of
+    configs/models; see `from_hf`."""
     return _model("from-maxtext", config, out)

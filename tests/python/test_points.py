@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import csv
+import importlib.metadata
 import io
 import json
 import multiprocessing
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import time
 import xml.dom.minidom
+import zlib
 from pathlib import Path
 
 import icisim
@@ -143,6 +145,18 @@ def test_outputs(tmp_path):
         result.trace(tmp_path / "no-such" / "out.json")
 
 
+def test_configurations(tmp_path):
+    sizes = {"hidden_size": 1024, "intermediate_size": 2816, "num_attention_heads": 16, "num_hidden_layers": 3, "vocab_size": 32000}
+    workload = icisim.from_hf(sizes, tmp_path / "model.yaml")
+    assert icisim.run(workload, chip="v5e", slice="4x4", mesh={"fsdp": 16})[0].time_s > 0
+    (tmp_path / "base.yml").write_text("base_emb_dim: 2048\nbase_mlp_dim: 2816\nbase_num_query_heads: 16\nvocab_size: 32_000\n")
+    (tmp_path / "own.yml").write_text("base_emb_dim: 1024\nbase_num_decoder_layers: 3\n")
+    text = icisim.from_maxtext([tmp_path / "base.yml", tmp_path / "own.yml"])
+    assert "d-model: 1024\n" in text and "layers: 3\n" in text and "vocabulary: 32000\n" in text
+    with pytest.raises(icisim.Error, match="hidden_size"):
+        icisim.from_hf({name: size for name, size in sizes.items() if name != "hidden_size"})
+
+
 def test_models_have_tables():
     result = icisim.run("llama-8b.yaml", layers=2)[0]
     assert set(result.collectives["category"]) == {"all-gather", "reduce-scatter"}
@@ -187,6 +201,20 @@ def test_the_gil_is_released():
 def test_no_slow_imports():
     code = "import icisim, sys; icisim.run('all-gather', slice='4x4', size='1MiB'); print({'pandas', 'jax', 'numpy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_wheel():
+    """One for every Python 3, under 3 MB, with the licences of what is linked in."""
+    try:
+        wheel = importlib.metadata.distribution("icisim")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("icisim is not installed as a wheel")
+    assert "Tag: py3-none-" in wheel.read_text("WHEEL")
+    paths = [Path(file.locate()) for file in wheel.files if "__pycache__" not in str(file)]
+    assert sum(len(zlib.compress(path.read_bytes())) for path in paths) < 3e6
+    licences = {path.name: path.read_text() for path in paths if "dist-info/licenses" in str(path)}
+    assert "GNU GENERAL PUBLIC LICENSE" in licences["LICENSE"]
+    assert all(name in licences["LICENCES"] for name in ("GSL", "libcsv", "LibYAML", "yajl", "uthash"))
 
 
 def test_what_is_not_installed_is_named():
