@@ -29,7 +29,7 @@ const struct option_row option_table[] = {
      .commands = FOR_SLICES | FOR_TIMES, .ops = ON_ANY, .doc = "chip: v2, v3, v4, v5p, v5e, v6e, v7x, or a chip file"},
     {.name = "profile", .argument = "NAME", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      .has_column = true, OF_MACHINE(profile), .values = "spec measured", .commands = FOR_SLICES | FOR_VALIDATE | FOR_MEASURED,
-     .ops = ON_ANY, .doc = "numbers of the chip: spec (the book's) or measured; default: spec, of HLO text measured where the chip's file has it"},
+     .ops = ON_ANY, .doc = "numbers of the chip: spec (the book's) or measured; default: spec, of models and HLO text measured where the chip's file has it"},
     {.name = "slice", .argument = "SHAPE", .list = LIST_COMMA, .has_column = true, OF_MACHINE(slice),
      .commands = FOR_SLICES | FOR_TIMES, .ops = ON_ANY,
      .doc = "chips of the slice: 16, 4x4 or 4x4x8; all or offered: boxes of --chips; default: what the cloud offers for the mesh, of eval the mesh's shape"},

@@ -139,8 +139,8 @@ const struct chip *catalog_chip_of(struct catalog *catalog, const struct point *
 {
     int profile = point->machine.profile == CHOICE_OPEN ? CHIP_SPEC : point->machine.profile;
     const struct chip *chip = catalog_chip(catalog, point->machine.chip, (enum chip_profile)profile, st);
-    bool is_text = point->work.op && workload_kind(point->work.op) == ON_TEXT;
-    return chip && point->machine.profile == CHOICE_OPEN && is_text && chip->has_measured
+    bool is_step = point->work.op && (workload_kind(point->work.op) & (ON_TEXT | ON_MODEL));
+    return chip && point->machine.profile == CHOICE_OPEN && is_step && chip->has_measured
                ? catalog_chip(catalog, point->machine.chip, CHIP_MEASURED, st)
                : chip;
 }
