@@ -187,6 +187,87 @@ static void memory_at_the_head_is_that_by_hand(void)
     CU_ASSERT_EQUAL(bytes[MEMORY_LOGITS], 2 * 2 * 4096. * 128256);
 }
 
-SUITE("transformer_size", TEST(collectives_are_those_by_hand), TEST(collectives_are_xlas),
+/* A workload on one device of a mesh, of a step of so many tokens a chip, by an optimizer. */
+static void workload_size(const char *file, const char *mesh, int tokens, enum optimizer optimizer,
+                          struct model_size *size)
+{
+    const struct model_options few = {.layers_most = 1};
+    struct status st = {0};
+    struct axes axes;
+    struct point point;
+    struct model model;
+    point_init(&point);
+    point.work.file = file;
+    point.work.tokens_per_chip = tokens;
+    point.work.optimizer = (int)optimizer;
+    OKAY(axes_parse(mesh, &axes, &st), st);
+    OKAY(model_read(&point, &few, &axes, &model, &st), st);
+    *size = model.size;
+    model_free(&model);
+}
+
+/* What is published, to the digits that are, and by hand; f32 parameters on one device.
+ *   Mixtral 8x7B        46.7e9: 2 x 32,000 x 4096 + 4096 + 32 x (41,943,040 + 8,192 + 32,768 + 8 x 176,160,768)
+ *   DeepSeek V3         671e9: attention 7168 x (1536 + 576) + 1536 + 512 + 1536 x 128 x 192 + 512 x 128 x 256 + 128 x 128 x 7168 =
+ *                       187,107,328; an expert 3 x 7168 x 2048 = 44,040,192, of 257 a layer, and 3 layers of 3 x 7168 x 18,432; in all
+ *                       2 x 129,280 x 7168 + 7168 + 61 x (187,107,328 + 2 x 7168) + 3 x 396,361,728 + 58 x (257 x 44,040,192 + 7168 x 256)
+ *   Qwen3 235B          235e9, without the 256 of the norms of q and k a layer: 2 x 151,936 x 4096 + 4096 + 94 x (71,303,168 + 8192 +
+ *                       128 x 3 x 4096 x 1536 + 4096 x 128)
+ *   gpt-oss 120B        116.8e9, without biases and sinks: 2 x 201,088 x 2880 + 2880 + 36 x (2 x 2880 x (4096 + 512) + 5760 + 128 x 3 x 2880^2
+ *                       + 2880 x 128)
+ *   Llama 4 Maverick    400e9: 2 x 202,048 x 5120 + 5120 + 48 x (62,914,560 + 10,240) + 24 x (129 x 125,829,120 + 5120 x 128) + 24 x
+ *                       251,658,240 */
+static void mixtures_have_as_many_parameters_as_is_published(void)
+{
+    static const struct {
+        const char *file;
+        double parameters, published, digit;
+    } models[] = {{"workloads/mixtral-8x7b.yaml", 46702792704., 46.7e9, 0.1e9},
+                  {"workloads/deepseek-v3.yaml", 671026404352., 671e9, 1e9},
+                  {"workloads/qwen3-235b-a22b.yaml", 235093634560. - 94 * 256, 235e9, 1e9},
+                  {"workloads/gpt-oss-120b.yaml", 116789048640., 116.8e9, 0.1e9},
+                  {"workloads/llama4-maverick.yaml", 400711848960., 400e9, 1e9}};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct model_size size;
+        workload_size(models[i].file, "fsdp=1,ep=1", 8192, OPTIMIZER_ADAMW, &size);
+        double bytes = i == 0 ? 2 : 4, held = size.memory_bytes[REMAT_FULL][MEMORY_PARAMETERS] / bytes;
+        CU_ASSERT_EQUAL(held, models[i].parameters);
+        CU_ASSERT(fabs(held - models[i].published) < models[i].digit);
+    }
+}
+
+/* Of Llama 3 70B, 80 layers on fsdp=4: AdamW has two moments of 4 B of each parameter; of a matrix of r x c Adafactor has r + c sums: of a
+ * layer 8192 x 8192 twice, 8192 x 1024 twice, 8192 x 28,672 three times, of 128,256 x 8192 twice; of the 161 norms of 8192 all. */
+static void state_is_the_optimizers(void)
+{
+    struct model_size size;
+    const double sums = 80 * (2 * 16384. + 2 * 9216 + 3 * 36864) + 2 * 136448 + 161 * 8192;
+    workload_size("workloads/llama-70b.yaml", "fsdp=4", 4096, OPTIMIZER_ADAMW, &size);
+    CU_ASSERT_EQUAL(size.memory_bytes[REMAT_FULL][MEMORY_STATE], 8 * 70553706496. / 4);
+    workload_size("workloads/llama-70b.yaml", "fsdp=4", 4096, OPTIMIZER_ADAFACTOR, &size);
+    CU_ASSERT_EQUAL(size.memory_bytes[REMAT_FULL][MEMORY_STATE], 4 * sums / 4);
+    workload_size("workloads/llama-70b.yaml", "fsdp=4", 4096, OPTIMIZER_SGD, &size);
+    CU_ASSERT_EQUAL(size.memory_bytes[REMAT_FULL][MEMORY_STATE], 0);
+}
+
+/* Of 8192 tokens of gpt-oss every second layer meets 128 x 8192 - 128^2 / 2 pairs, the others 8192^2 / 2; forward 2 x (2 x 64) operations
+ * a pair of each of 64 heads; backward twice that. By counting attention whole, or half, only attention differs. */
+static void windows_are_counted(void)
+{
+    struct model_size size;
+    workload_size("workloads/gpt-oss-120b.yaml", "fsdp=1,ep=1", 8192, OPTIMIZER_ADAMW, &size);
+    const double pairs =
+        18 * (128 * 4096. - 128 * 128 / 2) + 18 * (4096 * 4096. / 2); /* of a sequence of 4096 */
+    const double products =
+        36 * (2 * 2880. * (4096 + 512) + 4 * 3 * 2880. * 2880 + 2880 * 128) + 2880. * 201088;
+    CU_ASSERT_DOUBLE_EQUAL(size.flops, 3 * (2 * products * 8192 + 2 * 4 * 64. * 64 * pairs),
+                           1e-12 * size.flops);
+    CU_ASSERT_EQUAL(size.half_flops, size.flops);
+    CU_ASSERT_DOUBLE_EQUAL(size.full_flops, 3 * (2 * products * 8192 + 2 * 4 * 64. * 64 * 36 * 4096 * 4096.),
+                           1e-12 * size.flops);
+}
+
+SUITE("transformer_size", TEST(mixtures_have_as_many_parameters_as_is_published),
+      TEST(state_is_the_optimizers), TEST(windows_are_counted), TEST(collectives_are_those_by_hand), TEST(collectives_are_xlas),
       TEST(memory_is_that_by_hand), TEST(memory_at_the_head_is_that_by_hand),
       TEST(memory_of_experts_is_that_by_hand))

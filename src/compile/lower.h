@@ -78,8 +78,9 @@ struct lower_options {
     bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
     bool least; /* a collective is no sends, but a wait for the time that its sends, alone, cannot beat */
     int layers,
-        more_layers; /* of a model: those in the module, all alike, and those that it stands for besides */
-    int layer_reach; /* how many layers ahead or later something is under way: --prefetch */
+        more_layers;  /* of a model: those in the module, all alike, and those that it stands for besides */
+    int layers_apart; /* but for so many at first, which are others */
+    int layer_reach;  /* how many layers ahead or later something is under way: --prefetch */
     double time_limit_s; /* of the wall clock, for one lowering; 0: any */
 };
 

@@ -63,7 +63,8 @@ int walker_turn(struct walker *w, int32_t instruction)
     if (!GROW(lower->turn, lower->turns, lower->room[3]))
         return status_nomem(w->st);
     bool backward = layer < before || (layer == before && layer == layers);
-    w->standing = backward ? 2 + lower->options->layer_reach : layers - 1 - lower->options->layer_reach;
+    w->standing = backward ? lower->options->layers_apart + 2 + lower->options->layer_reach
+                           : layers - 1 - lower->options->layer_reach;
     bool stands = layer == w->standing;
     lower->turn[lower->turns++] = (struct lowered_turn){
         .first_op = w->program->ops, .layer = layer, .backward = backward, .stands = stands};
@@ -117,7 +118,7 @@ static bool nothing_outlasts(const struct lower *lower, const struct trace *trac
 /* Do all that there is of a layer in the middle, in all its turns together, and as much stand for those that are missing? */
 static bool stand_for_all(const struct lower *lower)
 {
-    int middle = (lower->options->layers + 1) / 2;
+    int middle = (lower->options->layers_apart + lower->options->layers + 1) / 2;
     int32_t own = 0, standing = 0;
     for (int32_t i = 0; i < lower->items; i++) {
         standing += lower->item[i].layers > 1 && lower->item[i].layer > 0;

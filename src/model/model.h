@@ -119,7 +119,8 @@ struct model {
     enum remat remat; /* what is recomputed: as asked, or the least by which it fits */
     char windowed
         [AXES_TEXT]; /* XLA writes collectives over these axes beside a product as loops: "dp,fsdp"; "": none */
-    int layers, layers_built; /* of a transformer: how many are alike, and how many of them the module has */
+    int layers, layers_built; /* of a transformer: how many there are, and how many of them the module has */
+    int layers_apart;         /* so many at first are not like the others */
     struct module module;
     struct builder builder; /* while it is built */
     int inputs, outputs, rooms[2];

@@ -124,9 +124,9 @@ int64_t transformer_reach(const struct transformer *t, int64_t layer)
 bool transformer_is_mixed(const struct transformer *t)
 {
     bool mixed = false;
-    for (int64_t layer = 1; layer < t->layers; layer++)
-        mixed = mixed || transformer_has_experts(t, layer) != transformer_has_experts(t, 0) ||
-                transformer_reach(t, layer) != transformer_reach(t, 0);
+    for (int64_t layer = t->dense + 1; layer < t->layers; layer++)
+        mixed = mixed || transformer_has_experts(t, layer) != transformer_has_experts(t, layer - 1) ||
+                transformer_reach(t, layer) != transformer_reach(t, layer - 1);
     return mixed;
 }
 
@@ -170,6 +170,19 @@ struct weight transformer_weight(const struct transformer *t, enum weight_id id)
     if (!t->textbook && w.dims == 2 && w.cut >= 0 && !is_of_experts(id) && w.local[1 - w.cut] % devices == 0)
         w.split = 1 - w.cut;
     return w;
+}
+
+double transformer_state_bytes(const struct transformer *t, enum weight_id id)
+{
+    struct weight w = transformer_weight(t, id);
+    double state = dtype_info(t->state)->bytes, held = (double)w.chunk, bytes = t->master ? held * state : 0;
+    if (t->optimizer == OPTIMIZER_ADAMW)
+        return bytes + held * (state + dtype_info(t->momentum)->bytes);
+    if (t->optimizer == OPTIMIZER_SGD)
+        return bytes;
+    double matrices = is_of_experts(id) ? (double)t->moe.local : 1;
+    double factors = (double)w.local[0] + matrices * (double)w.local[1];
+    return bytes + state * (w.dims == 2 ? factors / axis_list_size(&w.shared, &t->axes) : held);
 }
 
 int64_t transformer_local_tokens(const struct transformer *t)

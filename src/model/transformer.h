@@ -89,6 +89,7 @@ struct transformer {
     int attention, kernel; /* enum attention, enum kernel */
     int activation;        /* front_function() */
     enum dtype_id params, compute, gradients, state, momentum; /* momentum: of the state's first moment */
+    enum optimizer optimizer;
     bool master;                   /* a copy of the parameters in the state's type */
     int64_t micro_batches, tokens; /* of a step, on all chips */
     struct experts moe;            /* of layers that have them; moe.root is NULL where none has */
@@ -106,7 +107,7 @@ int transformer_read(const struct front_source *source, struct transformer *t, s
 int transformer_read_experts(const struct node *root, struct transformer *t, struct status *st);
 /* How many tokens of its sequence attention reaches in a layer, from 0. */
 int64_t transformer_reach(const struct transformer *t, int64_t layer);
-/* Do layers differ in what they have or do? */
+/* Do layers differ in what they have or do, but for the first ones, which have no experts? */
 bool transformer_is_mixed(const struct transformer *t);
 /* Has a layer, from 0, experts? Has one with experts, or without, a weight? How many layers have what a weight is of? Of no block: 1. */
 bool transformer_has_experts(const struct transformer *t, int64_t layer);
@@ -126,6 +127,11 @@ struct weight {
     int64_t chunk;           /* what one device holds of it */
 };
 struct weight transformer_weight(const struct transformer *t, enum weight_id id);
+
+/* What a chip holds of the optimizer's state, of the weight of one layer. AdamW has two moments of each parameter; Adafactor
+ * (1804.04235, without a first moment) of a matrix the sums of the second by rows and by columns, of a vector the moment itself;
+ * SGD none. */
+double transformer_state_bytes(const struct transformer *t, enum weight_id id);
 
 /* Tokens of a micro-batch on the devices that have the same. */
 int64_t transformer_local_tokens(const struct transformer *t);

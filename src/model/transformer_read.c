@@ -287,6 +287,7 @@ int transformer_read(const struct front_source *source, struct transformer *t, s
                               .compute = source->dtype,
                               .head = work->head,
                               .textbook = source->point->schedule.plan == PLAN_TEXTBOOK,
+                              .optimizer = (enum optimizer)work->optimizer,
                               .gated = true,
                               .attention = ATTENTION_CAUSAL,
                               .kernel = KERNEL_FLASH,

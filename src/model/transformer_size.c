@@ -5,7 +5,7 @@
  * Memory is what XLA has at the peak of a training step: one of two moments, whichever needs more. The rule and its coefficients
  * were read off compiled programs (dense ones, f32 weights and Adam, bf16 between): most of 24 within 5 %.
  *
- * In the backward loop over the layers there are: parameters and state; the gradients of all layers, and that of the head, still in
+ * In the backward loop over the layers there are: parameters and the optimizer's state; the gradients of all layers, and that of the head, still in
  * the type of compute; copies of the layers' own shards in that type, as the cast is hoisted out of the loops; what is kept of
  * each layer; and what one layer works with: with full recomputation its weights, gathered, some arrays as wide as the feed-forward
  * part, some as wide as the model, and scores where attention is plain.
@@ -203,10 +203,12 @@ static void size_head(const struct transformer *t, double bytes[MEMORY_KINDS])
 
 static void size_memory(const struct transformer *t, enum remat remat, int ahead, double bytes[MEMORY_KINDS])
 {
-    double held = held_elements(t, 0, WEIGHTS), state = dtype_info(t->state)->bytes;
+    double held = held_elements(t, 0, WEIGHTS), state_bytes = 0;
+    for (enum weight_id id = 0; id < WEIGHTS; id++)
+        state_bytes += transformer_state_bytes(t, id) * (double)transformer_layers_with(t, id);
     double loop[MEMORY_KINDS] = {
         [MEMORY_PARAMETERS] = held * dtype_info(t->params)->bytes,
-        [MEMORY_STATE] = held * (state * (t->master ? 2 : 1) + dtype_info(t->momentum)->bytes),
+        [MEMORY_STATE] = state_bytes,
         [MEMORY_GATHERED] = t->params != t->compute ? held_elements(t, 0, BLOCK_WEIGHTS) * type_bytes(t) : 0,
         [MEMORY_ACTIVATIONS] = all_kept_bytes(t, remat)};
     double head[MEMORY_KINDS], loop_bytes = 0, head_bytes = 0;

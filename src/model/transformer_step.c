@@ -57,6 +57,7 @@ static void declare(struct transformer_step *s, int i)
     int layer = i < of_blocks ? i / BLOCK_WEIGHTS + 1 : 0;
     if (!transformer_has(id, layer && transformer_has_experts(t, layer - 1)))
         return;
+    held->id = id;
     held->weight = transformer_weight(t, id);
     const struct weight *w = &held->weight;
     if (w->dims == 0)
@@ -184,19 +185,20 @@ static void run_whole(struct transformer_step *s)
     backward(s, &loss, -1, NULL);
 }
 
-/* Adam on what a chip holds of a weight: gradient, parameter and state are read, the latter two written again. */
+/* The optimizer on what a chip holds of a weight: gradient, parameter and state are read, the latter two written again. */
 static void update(struct transformer_step *s, const struct held *held)
 {
     const struct transformer *t = s->t;
-    double state = dtype_info(t->state)->bytes * (t->master ? 2 : 1) + dtype_info(t->momentum)->bytes;
-    struct kernel_cost cost = {
-        .hbm_bytes = (double)held->weight.chunk *
-                     (dtype_info(t->gradients)->bytes + 2 * (dtype_info(t->params)->bytes + state))};
+    static const char *const names[] = {
+        [OPTIMIZER_ADAMW] = "adam", [OPTIMIZER_ADAFACTOR] = "adafactor", [OPTIMIZER_SGD] = "sgd"};
+    double bytes = dtype_info(t->gradients)->bytes + 2 * dtype_info(t->params)->bytes;
+    struct kernel_cost cost = {.hbm_bytes = (double)held->weight.chunk * bytes +
+                                            2 * transformer_state_bytes(t, held->id)};
     int32_t operand[] = {held->value, held->gradient};
     s->b->phase = "bwd";
     s->b->layer = held->layer;
     s->b->what = "optimizer";
-    build_custom_call(s->b, "adam", operand, 2, operand, 1, &cost);
+    build_custom_call(s->b, names[t->optimizer], operand, 2, operand, 1, &cost);
 }
 
 static void write_step(struct transformer_step *s)
@@ -225,10 +227,9 @@ static int64_t built_layers(const struct transformer *t, const struct model_opti
 {
     const struct node *routing = t->moe.root ? node_get(t->moe.root, "routing") : NULL;
     bool differ = transformer_is_mixed(t) || (routing && routing_differs(routing));
-    if (options->layers_most <= 0 || options->layers_most > t->layers || (options->same_time && differ))
-        return t->layers;
-    int64_t with = (t->dense / t->every + 1) * t->every;
-    return options->layers_most > with ? options->layers_most : with;
+    int64_t most = options->layers_most > t->every ? options->layers_most : t->every;
+    most += t->dense / t->every * t->every;
+    return options->layers_most <= 0 || most > t->layers || (options->same_time && differ) ? t->layers : most;
 }
 
 /* Weights over all of a slice that wraps are gathered as they are, and their gradients summed whole; elsewhere both are loops beside
@@ -264,6 +265,7 @@ static int build(const struct front_source *source, struct model *model, struct 
         transformer_size(&t, point->schedule.prefetch, &model->size);
         model->layers = (int)t.layers;
         model->layers_built = (int)(t.layers = built);
+        model->layers_apart = (int)t.dense;
         s.held = calloc((size_t)held_count(&t), sizeof *s.held);
         if (point->schedule.remat == REMAT_AUTO)
             model->remat = model_least_remat(&model->size, model->options.hbm_bytes);
@@ -286,5 +288,5 @@ static const char *const keys[] = {"layers",   "d-model",    "d-ff",        "hea
                                    "batch",    "parallel",   "keep",        "keep-on-host",
                                    "moe",      "mla",        "window",      "full-attention-every",
                                    "residual", NULL};
-const struct front front_transformer = {"transformer", keys, "layers tokens-per-chip micro-batches head plan",
-                                        build};
+const struct front front_transformer = {"transformer", keys,
+                                        "layers tokens-per-chip micro-batches head plan optimizer", build};

@@ -14,6 +14,7 @@
  * devices with its layer: `whole` with the sums over devices that hold copies, `parts` without. */
 struct held {
     struct weight weight;
+    enum weight_id id;
     int input, layer;     /* of the model; 0: of no block */
     int32_t value;        /* as it is given */
     int32_t whole, parts; /* of the last micro-batch that used it */

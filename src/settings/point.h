@@ -42,7 +42,10 @@ struct point_work {
     bool as_written;     /* modules: no reduce-scatter is found in them */
     int layers, tokens_per_chip; /* transformers; 0: not given */
     bool head;                   /* transformers: embedding, logits and loss are simulated, too */
+    int optimizer;               /* transformers: enum optimizer */
 };
+
+enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_ADAFACTOR, OPTIMIZER_SGD };
 
 enum twist { TWIST_OFF, TWIST_ON };
 

@@ -79,6 +79,7 @@ static void set_layers(struct module_job *m, const struct job *job)
 {
     m->options.layers = m->step.model.layers_built;
     m->options.more_layers = m->step.model.layers - m->step.model.layers_built;
+    m->options.layers_apart = m->step.model.layers_apart;
     m->options.layer_reach = job->point->schedule.prefetch;
 }
 
