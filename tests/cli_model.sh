@@ -43,8 +43,8 @@ cat >experts.json <<'END'
  "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": 4096, "n_shared_experts": 1, "layer_types": ["full", "sliding"]}
 END
 "$icisim" model from-hf experts.json >experts.yaml
-for said in 'sliding_window = 4096; simulated: attention over' 'n_shared_experts = 1; simulated: no shared' 'layer_types; simulated: equal'; do
-    grep -q "^# not said by a workload: $said" experts.yaml || fail "$said: $(cat experts.yaml)"
+for said in '# not said by a workload: layer_types; simulated: attention over' 'moe: {experts: 8, top-k: 2, capacity-factor: none, shared-experts: 1, expert-axis'; do
+    grep -q "^$said" experts.yaml || fail "$said: $(cat experts.yaml)"
 done
 "$icisim" run experts.yaml --chip v5e --slice 4x4 --mesh fsdp=2,ep=8 --allow-split-physical-axes >/dev/null || fail "experts do not run"
 
@@ -80,6 +80,63 @@ done
 grep -q '^# not said by a workload: ici_context_parallelism = 2' maxtext.yaml || fail "context parallelism"
 ! grep -q 'pipeline' maxtext.yaml || fail "a pipeline of one stage is none"
 "$icisim" run maxtext.yaml --chip v5e --slice 4x4 >/dev/null || fail "MaxText's does not run"
+
+# Public mixtures: latents and late experts (DeepSeek V3), windows in turn (gpt-oss), every second layer (Llama 4); MLA of MaxText, where
+# its type of attention says so, and what drops tokens there.
+cat >v3.json <<'END'
+{"first_k_dense_replace": 3, "hidden_size": 7168, "intermediate_size": 18432, "kv_lora_rank": 512, "model_type": "deepseek_v3",
+ "moe_intermediate_size": 2048, "n_routed_experts": 256, "n_shared_experts": 1, "num_attention_heads": 128, "num_experts_per_tok": 8,
+ "num_hidden_layers": 61, "num_key_value_heads": 128, "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+ "v_head_dim": 128, "vocab_size": 129280}
+END
+cat >oss.json <<'END'
+{"hidden_size": 2880, "intermediate_size": 2880, "head_dim": 64, "num_attention_heads": 64, "num_key_value_heads": 8,
+ "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"], "num_experts_per_tok": 4,
+ "num_hidden_layers": 4, "num_local_experts": 128, "sliding_window": 128, "vocab_size": 201088}
+END
+cat >llama4.json <<'END'
+{"text_config": {"model_type": "llama4_text", "attention_chunk_size": 8192, "hidden_size": 5120, "interleave_moe_layer_step": 2,
+ "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_attention_heads": 40, "num_experts_per_tok": 1,
+ "num_hidden_layers": 48, "num_key_value_heads": 8, "num_local_experts": 128, "vocab_size": 202048}}
+END
+says() {
+    "$icisim" model from-hf "$1.json" >"$1.yaml"
+    for line in "${@:2}"; do
+        grep -q "^$line" "$1.yaml" || fail "$1: $line: $(cat "$1.yaml")"
+    done
+}
+says v3 'd-ff: 18432$' 'mla: {q-rank: 1536, kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}$' \
+    'moe: {experts: 256, top-k: 8, capacity-factor: none, expert-d-ff: 2048, first-dense-layers: 3, shared-experts: 1,'
+! grep -q '^kv-heads\|^head-dim' v3.yaml || fail "heads beside latents"
+says oss 'window: 128$' 'full-attention-every: 2$' 'moe: {experts: 128, top-k: 4, capacity-factor: none, expert-axis: ep,'
+says llama4 'd-ff: 16384$' 'window: 8192 # of' 'full-attention-every: 4$' \
+    'moe: {experts: 128, top-k: 1, capacity-factor: none, expert-d-ff: 8192, every: 2, shared-experts: 1,'
+for file in v3 oss llama4; do
+    "$icisim" run "$file.yaml" --layers 4 --chip v5p --slice 4x4 --mesh fsdp=4,ep=4 --csv - | grep -q ',ok,' || fail "$file does not run"
+done
+cat >mla.yml <<'END'
+base_num_decoder_layers: 4
+base_emb_dim: 1024
+base_mlp_dim: 4096
+base_num_query_heads: 16
+base_num_kv_heads: 16
+vocab_size: 32000
+num_experts: 8
+base_moe_mlp_dim: 512
+num_experts_per_tok: 2
+first_num_dense_layers: 1
+sparse_matmul: False
+capacity_factor: 1.5
+attention_type: mla
+kv_lora_rank: 96
+END
+"$icisim" model from-maxtext mla.yml >mla.yaml
+for line in 'd-ff: 4096' 'mla: {kv-rank: 96, nope-dim: 128, rope-dim: 64, v-dim: 128}' \
+    'moe: {experts: 8, top-k: 2, capacity-factor: 1.5, expert-d-ff: 512, first-dense-layers: 1, expert-axis: ep, routing'; do
+    grep -q "^$line" mla.yaml || fail "mla: $line: $(cat mla.yaml)"
+done
+sed -i 's/^attention_type:.*/attention_type: global/' mla.yml
+"$icisim" model from-maxtext mla.yml | grep -q '^mla' && fail "ranks that attention does not use"
 
 # A model of MaxText's after base.yml takes precedence; widths of experts are those of mixtures; numbers may have underscores.
 cat >run.yml <<'END'

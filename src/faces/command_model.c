@@ -32,7 +32,7 @@ static const struct key {
      true},
     {"d-model", {{"hidden_size", "n_embd", "d_model"}, {"base_emb_dim", "emb_dim"}}, true},
     {"d-ff",
-     {{"moe_intermediate_size", "intermediate_size", "n_inner"},
+     {{"moe_intermediate_size", "intermediate_size_mlp", "intermediate_size", "n_inner"},
       {"base_moe_mlp_dim", "base_mlp_dim", "mlp_dim"}},
      true},
     {"heads",
@@ -53,18 +53,7 @@ static const char tied_types[] =
 static const struct unsaid {
     const char *name, *harmless, *instead;
 } unsaid[] = {
-    {"sliding_window", "null 0", "attention over the whole sequence"},
-    {"sliding_window_size", "0", "attention over the whole sequence"},
-    {"attention_type", "global full", "attention over the whole sequence"},
-    {"layer_types", "", "equal layers"},
-    {"first_k_dense_replace", "0", "equal layers"},
-    {"first_num_dense_layers", "0", "equal layers"},
-    {"decoder_sparse_step", "1", "experts in every layer"},
-    {"interleave_moe_layer_step", "1", "experts in every layer"},
-    {"n_shared_experts", "0 null", "no shared experts"},
-    {"shared_experts", "0", "no shared experts"},
-    {"kv_lora_rank", "0 null", "plain projections of keys and values"},
-    {"q_lora_rank", "0 null", "plain projections of queries"},
+    {"attention_bias", "false", "no biases"},
     {"num_nextn_predict_layers", "0", "one token predicted"},
     {"mtp_num_layers", "0", "one token predicted"},
     {"is_encoder_decoder", "false", "a decoder alone"},
@@ -76,19 +65,14 @@ static const struct unsaid {
     {"gradient_accumulation_steps", "1", "one micro-batch: --micro-batches"},
 };
 
-static int64_t experts_of(const struct configuration *config)
-{
-    int64_t experts = configuration_whole(config, "num_local_experts", 1);
-    experts = configuration_whole(config, "num_experts", experts);
-    return configuration_whole(config, "n_routed_experts", experts);
-}
-
-/* Experts have a width of their own, but in dense models, and in Mixtral of MaxText. */
+/* Experts have a width of their own, but in dense models, and in Mixtral of MaxText; where some layers have none, it is not that
+ * of the others. */
 static bool is_other_width(const struct configuration *config, const char *name)
 {
     const char *block = configuration_text(config, "decoder_block");
-    return strstr(name, "moe") && (experts_of(config) <= 1 || configuration_whole(config, name, 0) <= 0 ||
-                                   (block && strcmp(block, "mixtral") == 0));
+    return strstr(name, "moe") &&
+           (configuration_experts(config) <= 1 || configuration_is_mixed(config) ||
+            configuration_whole(config, name, 0) <= 0 || (block && strcmp(block, "mixtral") == 0));
 }
 
 /* The text of one of our keys in the file; NULL where it is not there. */
@@ -204,18 +188,6 @@ static void write_batch(const struct configuration *config, FILE *out)
     fprintf(out, "tokens-per-chip: %" PRId64 "\n", sequence);
 }
 
-static void write_experts(const struct configuration *config, FILE *out)
-{
-    int64_t experts = experts_of(config);
-    int64_t taken = configuration_whole(config, "num_experts_per_tok", 1);
-    const char *capacity = configuration_text(config, "capacity_factor");
-    if (experts > 1)
-        fprintf(out,
-                "moe: {experts: %" PRId64 ", top-k: %" PRId64 ", capacity-factor: %s, expert-axis: ep, "
-                "routing: {draw: uniform, seed: 1}} # lay a mesh with ep\n",
-                experts, taken, capacity && strtod(capacity, NULL) > 0 ? capacity : "1.25");
-}
-
 /* The axes that MaxText names and that are ours, where no length is left to it (-1). */
 static void write_mesh(const struct configuration *config, FILE *out)
 {
@@ -323,6 +295,13 @@ static void write_unsaid(const struct configuration *config, FILE *out)
         }
 }
 
+/* Latents say how wide heads of keys are, and each query has its own. */
+static bool is_in_latents(const struct configuration *config, const char *ours)
+{
+    bool of_keys = strcmp(ours, "kv-heads") == 0 || strcmp(ours, "head-dim") == 0;
+    return of_keys && configuration_has_latents(config) && (number_of(config, ours), true);
+}
+
 static int write_model(const struct configuration *config, FILE *out, struct status *st)
 {
     fprintf(out,
@@ -330,12 +309,12 @@ static int write_model(const struct configuration *config, FILE *out, struct sta
             "transformer\n",
             config->root[0]->file, source_names[config->source]);
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-        if (write_key(config, &keys[k], out, st) < 0)
+        if (!is_in_latents(config, keys[k].ours) && write_key(config, &keys[k], out, st) < 0)
             return st->code;
     write_batch(config, out);
     fputs("attention: causal\nkernel: flash\n", out);
     write_block(config, out);
-    write_experts(config, out);
+    configuration_print_layers(config, number_of(config, "d-ff"), out);
     if (config->source == FROM_MAXTEXT) {
         write_types(config, out);
         write_mesh(config, out);

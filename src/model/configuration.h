@@ -37,6 +37,13 @@ int64_t configuration_number(const char *text);
 int64_t configuration_whole(const struct configuration *config, const char *name, int64_t fallback);
 bool configuration_is(const struct configuration *config, const char *name); /* true, or True */
 
+/* Experts of a layer that has them, 1 where none has. Have some layers none? Are keys and values made of latents? */
+int64_t configuration_experts(const struct configuration *config);
+bool configuration_is_mixed(const struct configuration *config);
+bool configuration_has_latents(const struct configuration *config);
+/* Prints the keys of a workload that say what layers have beside plain attention and a feed-forward part of a width: mla, window, moe. */
+void configuration_print_layers(const struct configuration *config, int64_t ff, FILE *out);
+
 /* Prints the names that nobody has asked for, as comments of YAML. */
 void configuration_print_unread(const struct configuration *config, FILE *out);
 
