@@ -171,7 +171,7 @@ kv-heads: 2
 head-dim: 4
 sequence: 8
 vocabulary: 40
-moe: {experts: 8, top-k: 2, capacity-factor: 1, d-ff: 12, every: 2, routing: {draw: even}}
+moe: {experts: 8, top-k: 2, capacity-factor: 1, capacity-by: receiver, products: ragged, expert-d-ff: 12, every: 2, routing: {draw: even}}
 batch: 8
 dtype: f32
 mesh: {fsdp: 2, ep: 4}

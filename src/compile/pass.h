@@ -41,6 +41,10 @@ enum remat { REMAT_NONE, REMAT_PRODUCTS, REMAT_FULL, REMATS, REMAT_AUTO = REMATS
 int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st);
 const char *pass_remat_name(enum remat remat);
 
+/* What the backward pass reads of layers of the forward pass, but weights, is on the host meanwhile: asynchronous copies there and
+ * back, S(5), of which those back start a layer ahead. */
+int pass_offload(const struct module *in, struct module *out, struct status *st);
+
 /* What is element by element runs with what reads it, as XLA fuses loops: a value that only instructions of that kind, and
  * reductions, of the same layer and phase read is never in HBM, and each of those reads what it is made of. Only labels
  * change: hbm_bytes says what is left to read and write. */

@@ -47,7 +47,8 @@ bool configuration_is_mixed(const struct configuration *config)
 /* Where experts have no width of their own, that of all. */
 static int64_t expert_width(const struct configuration *config)
 {
-    int64_t own = is_of(config, "mixtral") ? 0 : FIRST_OF(config, 0, "moe_intermediate_size", "base_moe_mlp_dim");
+    int64_t own =
+        is_of(config, "mixtral") ? 0 : FIRST_OF(config, 0, "moe_intermediate_size", "base_moe_mlp_dim");
     return own > 0 ? own : FIRST_OF(config, 0, "intermediate_size", "base_mlp_dim", "mlp_dim");
 }
 
@@ -63,7 +64,8 @@ static void print_experts(const struct configuration *config, int64_t ff, FILE *
 {
     int64_t experts = configuration_experts(config), width = expert_width(config),
             dense = dense_layers(config), every = experts_every(config);
-    int64_t shared = FIRST_OF(config, is_of(config, "llama4_text llama4") ? 1 : 0, "n_shared_experts", "shared_experts");
+    int64_t shared =
+        FIRST_OF(config, is_of(config, "llama4_text llama4") ? 1 : 0, "n_shared_experts", "shared_experts");
     const char *capacity = capacity_of(config);
     if (experts <= 1)
         return;
@@ -89,7 +91,8 @@ bool configuration_has_latents(const struct configuration *config)
 
 static void print_latents(const struct configuration *config, FILE *out)
 {
-    int64_t q = configuration_whole(config, "q_lora_rank", 0), kv = configuration_whole(config, "kv_lora_rank", 0);
+    int64_t q = configuration_whole(config, "q_lora_rank", 0),
+            kv = configuration_whole(config, "kv_lora_rank", 0);
     int64_t plain = configuration_whole(config, "qk_nope_head_dim", 128),
             rotary = configuration_whole(config, "qk_rope_head_dim", 64),
             values = configuration_whole(config, "v_head_dim", 128);
@@ -98,8 +101,8 @@ static void print_latents(const struct configuration *config, FILE *out)
     fputs("mla: {", out);
     if (q > 0)
         fprintf(out, "q-rank: %" PRId64 ", ", q);
-    fprintf(out, "kv-rank: %" PRId64 ", nope-dim: %" PRId64 ", rope-dim: %" PRId64 ", v-dim: %" PRId64 "}\n", kv,
-            plain, rotary, values);
+    fprintf(out, "kv-rank: %" PRId64 ", nope-dim: %" PRId64 ", rope-dim: %" PRId64 ", v-dim: %" PRId64 "}\n",
+            kv, plain, rotary, values);
 }
 
 /* Every how many layers attention is whole, by the list of all; 0: never, -1: by no such rule. */
@@ -118,11 +121,12 @@ static int64_t whole_by_list(const struct node *list)
 static int64_t whole_every(const struct configuration *config)
 {
     const struct node *list = configuration_node(config, "layer_types");
-    int64_t by_model = is_of(config, "gemma2 gpt_oss")         ? 2
-                       : is_of(config, "gemma3 gemma3_text")   ? 6
+    int64_t by_model = is_of(config, "gemma2 gpt_oss")       ? 2
+                       : is_of(config, "gemma3 gemma3_text") ? 6
                        : is_of(config, "llama4 llama4_text") ? 4
-                                                               : 0;
-    int64_t said = FIRST_OF(config, by_model, "sliding_window_pattern", "no_rope_layer_interval", "nope_layer_interval");
+                                                             : 0;
+    int64_t said =
+        FIRST_OF(config, by_model, "sliding_window_pattern", "no_rope_layer_interval", "nope_layer_interval");
     return list && list->kind == NODE_SEQUENCE ? whole_by_list(list) : said;
 }
 
@@ -131,7 +135,8 @@ static void print_window(const struct configuration *config, FILE *out)
 {
     const char *type = configuration_text(config, "attention_type"),
                *used = configuration_text(config, "use_sliding_window");
-    int64_t window = FIRST_OF(config, 0, "sliding_window", "sliding_window_size"), every = whole_every(config);
+    int64_t window = FIRST_OF(config, 0, "sliding_window", "sliding_window_size"),
+            every = whole_every(config);
     int64_t chunk = FIRST_OF(config, 0, "attention_chunk_size", "chunk_attn_window_size");
     bool none = (type && !text_has_word("local_sliding chunk", type)) ||
                 (used && !configuration_is(config, "use_sliding_window"));
@@ -143,7 +148,8 @@ static void print_window(const struct configuration *config, FILE *out)
         fputs("# not said by a workload: layer_types; simulated: attention over the whole sequence\n", out);
         return;
     }
-    fprintf(out, "window: %" PRId64 "%s\n", window, chunks ? " # of the tokens before; the model has chunks" : "");
+    fprintf(out, "window: %" PRId64 "%s\n", window,
+            chunks ? " # of the tokens before; the model has chunks" : "");
     if (every > 0)
         fprintf(out, "full-attention-every: %" PRId64 "\n", every);
 }

@@ -120,6 +120,7 @@ struct model {
     char windowed
         [AXES_TEXT]; /* XLA writes collectives over these axes beside a product as loops: "dp,fsdp"; "": none */
     int layers, layers_built; /* of a transformer: how many there are, and how many of them the module has */
+    bool kept_on_host;        /* what is kept for the backward pass */
     int layers_apart;         /* so many at first are not like the others */
     struct module module;
     struct builder builder; /* while it is built */

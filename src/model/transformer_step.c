@@ -266,6 +266,7 @@ static int build(const struct front_source *source, struct model *model, struct 
         model->layers = (int)t.layers;
         model->layers_built = (int)(t.layers = built);
         model->layers_apart = (int)t.dense;
+        model->kept_on_host = t.host;
         s.held = calloc((size_t)held_count(&t), sizeof *s.held);
         if (point->schedule.remat == REMAT_AUTO)
             model->remat = model_least_remat(&model->size, model->options.hbm_bytes);

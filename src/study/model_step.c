@@ -241,6 +241,7 @@ static int write_step(struct model_step *step, struct module *module, struct sta
     const struct model_experts *experts = step->model.experts;
     bool all = point->schedule.async == ASYNC_ALL;
     const struct pass_row rows[] = {
+        {step->model.kept_on_host, .pass = pass_offload},
         {point->schedule.combine, .pass = pass_combine},
         {point->schedule.prefetch > 0, .ahead = pass_prefetch},
         {point->schedule.prefetch > 0, .ahead = pass_postpone},
