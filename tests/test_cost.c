@@ -225,6 +225,11 @@ static void custom_calls(void)
     CU_ASSERT(!cost.uncosted && cost.product && cost.dtype == DTYPE_BF16);
     NEAR(cost.flops, 1.5e9, 0);
     NEAR(cost.hbm_bytes, 4096, 0);
+    /* a table of groups comes first; it computes in the type that most of its bytes have */
+    ADD(HLO_CUSTOM_CALL, ARRAY(DTYPE_F32, 3, 5), parameter(ARRAY(DTYPE_S32, 7)), q,
+        parameter(ARRAY(DTYPE_S8, 5, 31)));
+    module_attribute_text(&m, ATTR_BACKEND_CONFIG, NULL, "{\"flops\":1.5e9}");
+    CU_ASSERT_EQUAL(module_cost(&m, m.instructions - 1).dtype, DTYPE_S8);
     module_free(&m);
 }
 

@@ -149,6 +149,18 @@ static void spaces_are_apart(void)
     CU_ASSERT_EQUAL(m.vmem_bytes, 8192);
     CU_ASSERT_EQUAL(m.peak_bytes, 4608);
     CU_ASSERT_EQUAL(m.xla_peak_bytes, 4608 + 8192);
+    /* of two values that take b's place at once it counts one; of what a conditional returns none */
+    m = analyse(
+        HEAD "\nbranch {\n  ROOT %p = f32[1024]{0:T(128)S(1)} parameter(0)\n}\nENTRY %e {\n"
+             "  %i = s32[] parameter(0)\n"
+             "  %b = f32[1024]{0:T(128)S(1)} broadcast(%i), dimensions={}\n"
+             "  %c = (f32[1024]{0:T(128)S(1)}, f32[1024]{0:T(128)S(1)}) custom-call(%b), "
+             "custom_call_target=\"x\", "
+             "backend_config={\"aliasing_operands\":{\"lists\":[{\"indices\":[\"0\",\"1\",\"2\"]}]}}\n"
+             "  %g = f32[1024]{0:T(128)S(1)} get-tuple-element(%c), index=0\n"
+             "  %w = f32[1024]{0:T(128)S(1)} conditional(%i, %g, %g), branch_computations={branch, branch}\n"
+             "  ROOT %o = f32[16]{0:T(128)} slice(%w), slice={[0:16]}\n}\n");
+    CU_ASSERT_EQUAL(m.vmem_bytes, 8192);
     /* XLA counts an argument and an output on the host, 4096 and 512, beside the temporary of 4096 */
     m = analyse(HEAD "\nENTRY %e {\n"
                      "  %a = f32[1024]{0:T(128)S(5)} parameter(0)\n"

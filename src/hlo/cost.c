@@ -146,6 +146,22 @@ static bool is_no_work(const char *target)
     return strcmp(target, "\"AllocateBuffer\"") == 0 || strcmp(target, "\"ConcatBitcast\"") == 0;
 }
 
+/* A kernel computes in the type that most of its bytes have: tables of groups and offsets come with them. */
+static enum dtype_id kernel_type(const struct module *module, int32_t at)
+{
+    enum dtype_id type = DTYPE_BF16;
+    double most_bytes = 0;
+    for (int o = -1; o < module_at(module, at)->operands; o++) {
+        int32_t of = o < 0 ? at : module_operand(module, at, o);
+        double bytes = shape_bytes(module, module_at(module, of)->shape);
+        if (module_shape_of(module, of)->dtype < 0 || bytes <= most_bytes)
+            continue;
+        most_bytes = bytes;
+        type = (enum dtype_id)module_shape_of(module, of)->dtype;
+    }
+    return type;
+}
+
 static struct cost opaque_cost(const struct module *module, int32_t at)
 {
     double flops = module_config_number(module, at, "flops"),
@@ -156,12 +172,7 @@ static struct cost opaque_cost(const struct module *module, int32_t at)
         bytes = module_config_number(module, at, "bytes_accessed");
     if (isnan(flops) && isnan(bytes) && kernel_is_attention(module, at))
         return kernel_attention_cost(module, at, all_bytes(module, at));
-    struct cost cost = {.uncosted = isnan(flops) && isnan(bytes), .dtype = DTYPE_BF16};
-    const struct shape *shape = module_shape_of(module, at);
-    if (module_at(module, at)->operands > 0)
-        shape = operand_shape(module, at, 0);
-    if (shape->dtype >= 0)
-        cost.dtype = (enum dtype_id)shape->dtype;
+    struct cost cost = {.uncosted = isnan(flops) && isnan(bytes), .dtype = kernel_type(module, at)};
     cost.flops = isnan(flops) ? 0 : flops;
     cost.hbm_bytes = isnan(bytes) ? 0 : bytes;
     cost.product = cost.flops > 0;
