@@ -21,7 +21,7 @@ plan "collective-permute right, then multiply 512x512 . 512x128, then all-reduce
 plan "all-gather left columns over Y, then all-gather right columns over Y, then all-gather right rows over X, then take the own part of right, then multiply 512x2048 . 2048x128" \
     "$reshard" --slice 4x4 --mesh X=4,Y=4 --strategy naive --plan textbook
 plan "multiply 512x1024 . 1024x512, then all-gather output rows over Z; --gather before 27.54 us" \
-    'bf16[1024@Z,1024] . bf16[1024,512] -> bf16[1024,512]' --slice 4x4 --mesh X=4,Y=2,Z=2 --allow-split-physical-axes
+    'bf16[1024@Z,1024] . bf16[1024,512] -> bf16[1024,512]' --slice 4x4 --mesh X=4,Y=2,Z=2
 # loops that are named are of the textbook's plan, unless somebody asks for others
 gathers='bf16[1024@X,2048@Y] . bf16[2048,1024] -> bf16[1024,1024]'
 plan "all-gather left columns over Y, then all-gather left rows over X, then multiply 1024x2048 . 2048x1024; --gather after is possible, too" \
@@ -46,7 +46,7 @@ above = []
 for row in csv.DictReader(open(sys.argv[2])):
     if not row["expr"]:
         continue
-    got = subprocess.run([sys.argv[1], "run", row["expr"], "--chip", "v5e", "--slice", "4x4", "--mesh", row["mesh"], "--allow-split-physical-axes",
+    got = subprocess.run([sys.argv[1], "run", row["expr"], "--chip", "v5e", "--slice", "4x4", "--mesh", row["mesh"],
                           "--strategy", "naive", "--profile", "spec", "--compute", "roofline", "--csv=-"], check=True, capture_output=True, text=True)
     time_s = float(next(csv.DictReader(got.stdout.splitlines()))["time_s"])
     if time_s > 1.1 * float(row["xla_module_time_s"]) and row["k"] not in FETCHED:

@@ -34,6 +34,7 @@
  *       loop_hbm_efficiency: 0.85          # of hbm_bandwidth, in loops and copies that XLA compiled; and what each takes
  *       loop_overhead: 1.2us               # besides: by --compute auto, under either profile
  *       mxu_tile: 128
+ *       jax_mesh: split axes               # what jax.make_mesh lets meshes do where whole axes do not fit; whole axes if left out
  *       jax_trays: flat                    # small slices whose devices JAX orders specially (device_trays.h); none if left out
  *       ring: bidi                         # where --ring is not given: uni | bidi | bidi-half (bidi-half if left out)
  *       algorithm: xla                     # where neither --algorithm nor a ring is named: schedule (if left out) | xla
@@ -104,7 +105,7 @@ struct chip {
     struct chip_offers offers;
     enum chip_wrap wrap;
     enum chip_twist twist;
-    const char *ring, *algorithm, *collective_queue; /* words */
+    const char *ring, *algorithm, *collective_queue, *jax_mesh; /* words */
     enum slice_trays trays;
     double peak_flops[DTYPE_COUNT];
     struct chip_efficiency efficiency[DTYPE_COUNT]; /* of a product alone */

@@ -17,6 +17,7 @@ static void set_defaults(struct chip *chip, enum chip_profile profile)
                           .ring = "bidi-half",
                           .algorithm = "schedule",
                           .collective_queue = "tensorcore",
+                          .jax_mesh = "whole axes",
                           .wrap = CHIP_WRAP_NEVER};
     chip->hbm_Bps = chip->link_Bps = chip->link_nominal_Bps = chip->pcie_Bps = chip->dcn_Bps = NAN;
     chip->hop_latency_s = chip->step_efficiency = NAN;

@@ -72,6 +72,7 @@ static const struct field fields[] = {
     {"ring", FIELD_WORD, offsetof(struct chip, ring)},
     {"algorithm", FIELD_WORD, offsetof(struct chip, algorithm)},
     {"collective_queue", FIELD_WORD, offsetof(struct chip, collective_queue)},
+    {"jax_mesh", FIELD_WORD, offsetof(struct chip, jax_mesh)},
     {"jax_trays", FIELD_TRAYS, offsetof(struct chip, trays)},
 };
 
@@ -80,7 +81,8 @@ static const struct {
     const char *name, *words[4];
 } word_lists[] = {{"ring", {"uni", "bidi", "bidi-half", NULL}},
                   {"algorithm", {"schedule", "xla", NULL}},
-                  {"collective_queue", {"tensorcore", "sparsecore", NULL}}};
+                  {"collective_queue", {"tensorcore", "sparsecore", NULL}},
+                  {"jax_mesh", {"whole axes", "split axes", NULL}}};
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 

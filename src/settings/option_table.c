@@ -48,7 +48,7 @@ const struct option_row option_table[] = {
      OF_MACHINE(device_order), .values = "jax ring", .commands = FOR_SLICES, .ops = ON_ONE_MESH,
      .doc = "how devices of --mesh are numbered: as JAX's create_device_mesh does, row by row along axes on several physical ones, or from neighbour to neighbour as one ring"},
     {.name = "allow-split-physical-axes", SWITCH, OF_MACHINE(split_axes), .commands = FOR_SLICES, .ops = ON_ONE_MESH,
-     .doc = "JAX's word: sizes of --mesh may take parts of physical axes, which JAX refuses otherwise"},
+     .doc = "JAX's word: sizes of --mesh may take parts of physical axes, which JAX refuses otherwise but on v5e"},
     {.name = "dcn-mesh", .argument = "AXES", .list = LIST_REPEAT, .map = true, OF_MACHINE(dcn_mesh), .commands = FOR_TOPOLOGY, .ops = ON_ONE_MESH,
      .needs = {"mesh"}, .doc = "hybrid mesh: how often axes of --mesh are repeated over slices, dp=2, as in JAX's create_hybrid_device_mesh"},
     {.name = "on", .argument = "CHIPS", .list = LIST_REPEAT, OF_MACHINE(on), .commands = FOR_SLICES, .ops = ON_ONE_MESH,

@@ -266,7 +266,8 @@ static int lay_cores(struct machine *machine, const struct point *point, int axi
 static int lay_text(struct machine *machine, const struct point *point, struct status *st)
 {
     struct mesh_rule rule = {.order = (enum device_order)point->machine.device_order,
-                             .split = point->machine.split_axes,
+                             .split = point->machine.split_axes ||
+                                      strcmp(machine->chip->jax_mesh, "split axes") == 0,
                              .cores = most_cores_of(machine->chip, point)};
     char chips[MESH_TEXT];
     int axis = point->machine.mesh ? said_cores(point->machine.mesh, chips) : -1;
