@@ -28,6 +28,8 @@ static void open_ground(struct ground *g, const char *mesh, int axis)
     *g = (struct ground){.options = {.kind = RING_BIDI_HALF, .setup_s = 3e-6}};
     OKAY(chip_load(&g->chip, "v3", CHIP_SPEC, &st), st);
     OKAY(slice_init(&g->slice, 1, &(int){4}, &(bool){true}, 45e9, 1.25e-6, &st), st);
+    g->slice.joint_Bps =
+        g->chip.hbm_Bps / 4; /* each byte is written and read, half of them each way; beside nothing else */
     roofline_init(&g->options.roofline, &g->chip);
     g->options.roofline.cores = g->chip.cores;
     if (mesh) {

@@ -72,7 +72,7 @@ static void a_product_beside_a_gather(void)
             for (int sign = -1; sign <= 1; sign += 2)
                 add_send(&program, axis, sign, 45e9 * 3e-3, MEMORY_ENDS);
         int32_t product = add_compute(&program, 2e-3, row[i].hbm_bytes);
-        CU_ASSERT_EQUAL(program_fills_hbm(&program), row[i].hbm_bytes > 0.9e9);
+        CU_ASSERT_EQUAL(program_sharing(&program) == SHARES_MEMORY, row[i].hbm_bytes > 0.9e9);
         CU_ASSERT_DOUBLE_EQUAL(lasts_s(&program, product), row[i].seconds, 1e-9 * row[i].seconds);
         program_free(&program);
     }
@@ -119,6 +119,34 @@ static void copies(void)
     slice_free(&slice);
 }
 
+/* 0.405 GB, half of it each way: where devices meet in HBM, which writes and reads each byte, 1 ms; by a joint of 0.1 TB/s each way
+ * 2.025 ms, two of them twice as long. Beside a product of 1 ms and 0.648 GB the joint stays full and HBM has 0.81 - 2 x 0.2 TB/s
+ * left: 1.5805 ms. */
+static void the_joint(void)
+{
+    struct slice slice;
+    struct program program;
+    v5e(&slice);
+    for (int joints = 0; joints <= 2; joints++) {
+        program_init(&program, &slice);
+        program_stage(&program, "test");
+        slice.joint_Bps = joints ? 0.1e12 : 0;
+        int32_t op = add_send(&program, -1, 0, 0.405e9, MEMORY_JOINT);
+        if (joints == 2)
+            add_send(&program, -1, 0, 0.405e9, MEMORY_JOINT);
+        CU_ASSERT(program_sharing(&program) == SHARES_JOINTS);
+        CU_ASSERT_DOUBLE_EQUAL(lasts_s(&program, op), joints ? joints * 2.025e-3 : 1e-3, 1e-9);
+        program_free(&program);
+    }
+    program_init(&program, &slice);
+    program_stage(&program, "test");
+    add_send(&program, -1, 0, 0.405e9, MEMORY_JOINT);
+    add_send(&program, -1, 0, 0, MEMORY_COPY);
+    CU_ASSERT_DOUBLE_EQUAL(lasts_s(&program, add_compute(&program, 1e-3, 0.648e9)), 0.648 / 410, 1e-9);
+    program_free(&program);
+    slice_free(&slice);
+}
+
 /* Links alone do not, nor do computes that nothing is beside. */
 static void what_fills_hbm(void)
 {
@@ -128,26 +156,26 @@ static void what_fills_hbm(void)
     program_init(&program, &slice);
     program_stage(&program, "test");
     add_compute(&program, 1e-3, 0.81e9);
-    CU_ASSERT_FALSE(program_fills_hbm(&program));
+    CU_ASSERT(program_sharing(&program) == SHARES_LINKS);
     add_send(&program, 0, 1, 1e6, MEMORY_NONE);
-    CU_ASSERT_FALSE(program_fills_hbm(&program));
+    CU_ASSERT(program_sharing(&program) == SHARES_LINKS);
     add_send(&program, 0, 1, 1e6, MEMORY_REDUCES);
-    CU_ASSERT_TRUE(program_fills_hbm(&program));
+    CU_ASSERT(program_sharing(&program) == SHARES_MEMORY);
     slice.hbm_Bps = 0;
-    CU_ASSERT_FALSE(program_fills_hbm(&program));
+    CU_ASSERT(program_sharing(&program) == SHARES_LINKS);
     program_free(&program);
     program_init(&program, &slice);
     program_stage(&program, "test");
     slice.hbm_Bps = 0.53e12;
     add_send(&program, 0, 1, 1e6, MEMORY_REDUCES);
-    CU_ASSERT_FALSE(program_fills_hbm(&program));
+    CU_ASSERT(program_sharing(&program) == SHARES_LINKS);
     add_compute(&program, 1e-3, 1e6); /* 1 GB/s, and 0.54 TB/s of the links */
-    CU_ASSERT_TRUE(program_fills_hbm(&program));
+    CU_ASSERT(program_sharing(&program) == SHARES_MEMORY);
     slice.hbm_Bps = 0.55e12;
-    CU_ASSERT_FALSE(program_fills_hbm(&program));
+    CU_ASSERT(program_sharing(&program) == SHARES_LINKS);
     program_free(&program);
     slice_free(&slice);
 }
 
 SUITE("resource", TEST(a_product_beside_a_gather), TEST(a_product_beside_a_scatter), TEST(copies),
-      TEST(what_fills_hbm))
+      TEST(the_joint), TEST(what_fills_hbm))

@@ -8,6 +8,7 @@
 #include "engine/timing.h"
 #include "hlo/communication.h"
 #include "metrics/metrics.h"
+#include "program/resource.h"
 
 int32_t lower_collective_in(const struct module *module, int32_t instruction)
 {
@@ -73,11 +74,10 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
     return 0;
 }
 
-double lower_inside_s(const struct lower *lower, double bytes)
+double lower_joint_s(const struct lower *lower, double bytes)
 {
-    double joint_Bps = lower->placement->slice->joint_Bps;
-    double hbm_s = roofline_hbm_s(&lower->options->roofline, bytes);
-    return joint_Bps > 0 ? fmax(hbm_s, bytes / 2 / joint_Bps) : hbm_s;
+    double joint_Bps = resource_Bps(lower->placement->slice, RESOURCE_JOINT, 0);
+    return joint_Bps > 0 ? bytes / joint_Bps : 0;
 }
 
 int lower_join(struct lower *lower, int32_t instruction, struct status *st)
@@ -93,28 +93,28 @@ int lower_join(struct lower *lower, int32_t instruction, struct status *st)
     return code;
 }
 
-/* Seconds in which the devices of a chip give each other what a collective over all of them needs: half of the longer of its
- * operand and its result crosses each way (lower_inside_s()); for an all-reduce there and back; by rows that differ,
- * as long as the device with most of them takes. 0 where chips are one device, or groups have one of each chip. */
-static int exchange_seconds(const struct lower *lower, int32_t instruction, const struct layout *layout,
-                            double *seconds, struct status *st)
+/* Bytes that the devices of a chip give each other for a collective over all of them: half of the longer of its operand and its
+ * result crosses the joint each way; for an all-reduce there and back; by rows that differ, what the device with most of them
+ * has. 0 where chips are one device, or groups have one of each chip. */
+static int exchange_bytes(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                          double *bytes, struct status *st)
 {
     const struct module *module = lower->module;
     enum opcode whole = whole_of(module, instruction);
     int code = 0;
-    *seconds = 0;
+    *bytes = 0;
     if (lower->placement->cores == 1 || layout->together > 1)
         return 0;
-    double bytes = lower_collective_bytes(module, instruction, layout->devices);
+    *bytes = lower_collective_bytes(lower->module, instruction, layout->devices);
     if (lower_has_rows(module, instruction))
-        code = lower_ragged_most(lower, instruction, &bytes, st);
+        code = lower_ragged_most(lower, instruction, bytes, st);
     else if (whole == HLO_ALL_TO_ALL || whole == HLO_RAGGED_ALL_TO_ALL) /* of all devices together */
-        bytes /= layout->devices;
-    *seconds = (whole == HLO_ALL_REDUCE ? 2 : 1) * lower_inside_s(lower, bytes);
+        *bytes /= layout->devices;
+    *bytes *= whole == HLO_ALL_REDUCE ? 2 : 1;
     return code;
 }
 
-int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, double seconds,
+int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, struct exchange exchange,
                        int32_t before)
 {
     char name[STAGE_NAME];
@@ -123,8 +123,9 @@ int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, 
         program, (struct op){.kind = OP_SEND,
                              .where = where,
                              .towards = program_towards(program, NULL, 0),
-                             .amount = amount_of(0),
-                             .setup_s = seconds,
+                             .amount = amount_of(exchange.bytes),
+                             .memory = exchange.bytes > 0 ? MEMORY_JOINT : MEMORY_ENDS,
+                             .setup_s = exchange.setup_s,
                              .payload = NO_PAYLOAD,
                              .stage = program_stage(program, lower_name(lower->module, instruction, name))});
     program_wait(program, before);
@@ -170,17 +171,18 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     const struct layout *layout;
     enum opcode whole = whole_of(lower->module, instruction);
     bool rows = lower_has_rows(lower->module, instruction), ragged = whole == HLO_RAGGED_ALL_TO_ALL;
-    double exchange_s = 0;
+    double exchanged_bytes = 0;
     int64_t *pair = NULL;
     int code = lower_layout(lower, instruction, &layout, st);
     if (code == 0 && ragged && !rows)
         code = check_ragged(lower, st);
     if (code == 0)
-        code = exchange_seconds(lower, instruction, layout, &exchange_s, st);
+        code = exchange_bytes(lower, instruction, layout, &exchanged_bytes, st);
     if (code < 0)
         return code;
-    if (exchange_s > 0) {
-        before = *after = lower_exchange(lower, instruction, WHERE_ALL, spec->setup_s + exchange_s, before);
+    if (exchanged_bytes > 0) {
+        before = *after = lower_exchange(lower, instruction, WHERE_ALL,
+                                         (struct exchange){spec->setup_s, exchanged_bytes}, before);
         spec->setup_s = 0;
     }
     if (layout->chips < 2)
@@ -195,7 +197,7 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     const char *name = opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name;
     if (code == 0)
         code = collective_by_name(name, st)->build(spec, &lower->program, before, after, st);
-    if (code == 0 && rows && exchange_s > 0) /* chips that send nothing have it all the same */
+    if (code == 0 && rows && exchanged_bytes > 0) /* chips that send nothing have it all the same */
         *after = program_join_of(&lower->program, (int32_t[]){before, *after}, 2, WHERE_ALL,
                                  lower->program.op[before].stage);
     free(pair);
@@ -250,12 +252,12 @@ static int cut_least(struct lower *lower, int32_t instruction, const struct coll
 {
     const struct layout *layout;
     struct collective_spec spec = {.kind = kind, .elem_bytes = 1};
-    double exchange_s = 0;
+    double exchanged_bytes = 0;
     int code = lower_layout(lower, instruction, &layout, st);
     if (code == 0 && !lower->options->all_axes)
         code = lower_join(lower, instruction, st);
     if (code == 0)
-        code = exchange_seconds(lower, instruction, layout, &exchange_s, st);
+        code = exchange_bytes(lower, instruction, layout, &exchanged_bytes, st);
     if (code < 0)
         return code;
     double way_s = INFINITY;
@@ -264,7 +266,7 @@ static int cut_least(struct lower *lower, int32_t instruction, const struct coll
         if (lower_takes_way(lower, layout, one_ring, &spec))
             way_s = fmin(way_s, way_least(lower, collective, &spec));
     }
-    *least_s = exchange_s + way_s;
+    *least_s = lower_joint_s(lower, exchanged_bytes) + way_s;
     return 0;
 }
 
@@ -334,7 +336,7 @@ static int wait_least(struct lower *lower, int32_t instruction, int32_t before, 
     else if (!is_small(lower->module, instruction))
         code = alone_least(lower, instruction, &least_s, st);
     if (code == 0 && least_s > 0)
-        *after = lower_exchange(lower, instruction, WHERE_ALL, least_s, before);
+        *after = lower_exchange(lower, instruction, WHERE_ALL, (struct exchange){.setup_s = least_s}, before);
     return code;
 }
 

@@ -71,12 +71,16 @@ int lower_permute(const struct permute *permute, int32_t *after, struct status *
  * device to the next one. */
 int lower_remote(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st);
 
-/* Seconds in which the two devices of a chip give each other so many bytes, half of them each way: by the joint between them,
- * and both HBMs read and write them. */
-double lower_inside_s(const struct lower *lower, double bytes);
+/* What the devices of a chip give each other, after a set-up: so many bytes, half of them each way, over the joint between them. */
+struct exchange {
+    double setup_s, bytes;
+};
 
-/* Appends an op of so long, without links, on the chips of a mask, which waits for `before`; returns it. */
-int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, double seconds,
+/* Seconds that it takes alone. */
+double lower_joint_s(const struct lower *lower, double bytes);
+
+/* Appends it, without links, on the chips of a mask, after `before`; returns its op. */
+int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, struct exchange exchange,
                        int32_t before);
 
 /* How collectives of one class go by our own schedule, where there is a choice: how they cut their arrays, and on which rings. */

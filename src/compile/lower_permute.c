@@ -88,11 +88,6 @@ static const struct lowered_permute *find_permute(const struct lower *lower,
     return NULL;
 }
 
-static double inside_s(const struct lower *lower, const struct collective_spec *spec, double bytes)
-{
-    return spec->setup_s + lower_inside_s(lower, 2 * bytes);
-}
-
 /* Who sends to whom. A kernel sends to whom it names, else each device to the next one. */
 static int find_pairs(const struct lower *lower, int32_t instruction, struct groups *pairs, struct status *st)
 {
@@ -135,7 +130,7 @@ static int write_first(const struct permute *p, struct lowered_permute *made, st
     made->inside_op = program->ops;
     if (code == 0 && between.inside)
         lower_exchange(lower, p->instruction, program_mask(program, between.inside),
-                       inside_s(lower, p->spec, p->bytes), p->before);
+                       (struct exchange){p->spec->setup_s, 2 * p->bytes}, p->before);
     made->end_op = program->ops;
     cores_pairs_free(&between);
     groups_free(&pairs);
@@ -166,8 +161,8 @@ static void write_again(const struct permute *p, const struct lowered_permute *k
         op.stage = stage;
         op.step = 0;
         op.times = 0;
-        op.amount = amount_of(inside ? 0 : (double)(int64_t)(p->bytes * known->together));
-        op.setup_s = inside ? inside_s(p->lower, p->spec, p->bytes) : p->spec->setup_s;
+        op.amount = amount_of(inside ? 2 * p->bytes : (double)(int64_t)(p->bytes * known->together));
+        op.setup_s = p->spec->setup_s;
         program_add(program, op);
         program_wait(program, p->before);
     }

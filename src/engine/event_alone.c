@@ -114,7 +114,7 @@ static bool run_op(struct alone *alone, int32_t o)
 bool event_run_alone(const struct program *program, struct trace *trace)
 {
     struct alone alone = {.program = program};
-    if (program->slice->chips > 1 || program_fills_hbm(program) ||
+    if (program->slice->chips > 1 || program_sharing(program) != SHARES_LINKS ||
         slice_link_ids(program->slice) > LINKS_MOST)
         return false;
     alone.stay = malloc(((size_t)program->ops + 1) * sizeof *alone.stay);

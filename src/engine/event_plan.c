@@ -13,7 +13,7 @@ static bool draw_map(struct plan *plan)
     const struct slice *slice = plan->program->slice;
     struct map *map = &plan->map;
     int32_t chips = slice->chips, ports = 2 * slice->axes;
-    int32_t ids = plan->memory ? resource_ids(slice) : slice_link_ids(slice);
+    int32_t ids = plan->sharing ? resource_ids(slice) : slice_link_ids(slice);
     size_t n = (size_t)ids;
     *map = (struct map){.links = ids, .chips = chips, .ports = ports};
     map->out = malloc(n * sizeof *map->out);
@@ -137,7 +137,8 @@ int32_t plan_walk(struct plan *plan, int32_t o, int32_t chip, int32_t link[], in
     } else {
         plan->map.Bps[resource_of(program->slice, RESOURCE_COMPUTE, chip)] = compute_Bps(program, op, chip);
     }
-    return plan->task[o].memory ? links + op_resources(program, op, chip, *to, link + links) : links;
+    return plan->task[o].memory ? links + op_resources(program, op, plan->sharing, chip, *to, link + links)
+                                : links;
 }
 
 /* Walks every send of an op once: so routes that leave the slice are found before time starts. */
@@ -319,7 +320,7 @@ static void describe(struct plan *plan, int32_t o)
     task->amount = alike ? op_amount(plan->program, op, 0) : NAN;
     task->delay_s = NAN;
     task->port = -1;
-    task->memory = plan->memory && passes_memory(plan->program, op);
+    task->memory = passes_memory(plan->program, op, plan->sharing);
     if (task->compute) {
         plan->compute_op[plan->computes++] = o;
         task->delay_s = task->memory ? 0 : task->amount;
@@ -333,7 +334,7 @@ static void describe(struct plan *plan, int32_t o)
 int plan_init(struct plan *plan, const struct program *program, struct status *st)
 {
     size_t ops = (size_t)program->ops;
-    *plan = (struct plan){.program = program, .memory = program_fills_hbm(program)};
+    *plan = (struct plan){.program = program, .sharing = program_sharing(program)};
     plan->task = calloc(ops + 1, sizeof *plan->task);
     plan->compute_op = malloc((ops + 1) * sizeof *plan->compute_op);
     plan->turn = calloc((size_t)program->slice->chips, sizeof *plan->turn);

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "program/program.h"
+#include "program/resource.h"
 
 /* The links, and how chips walk along them, as slice.h says. The engine asks nobody else. Links are numbered port by port,
  * since a wave goes over one port of many chips. */
@@ -82,7 +82,7 @@ struct plan {
     struct map map;
     struct route_info *route_info; /* [routes] */
     int32_t *walked;               /* scratch: what the longest route passes */
-    bool memory;                   /* HBM takes part */
+    enum sharing sharing;          /* what takes part beside links */
     struct task *task;             /* [ops] */
     int32_t *fan;                  /* [afters] */
     struct arrivals *arrivals;

@@ -16,13 +16,13 @@ static int64_t place_of(const struct lanes *lanes, const struct op *op, int chip
     int64_t route = op->kind == OP_COMPUTE          ? program->routes
                     : op->towards.table == NO_TABLE ? op->towards.route
                                                     : program->index_table[op->towards.table][chip];
-    int64_t memory = lanes->memory ? op->memory : 0;
+    int64_t memory = lanes->sharing ? op->memory : 0;
     return (memory * (program->routes + 1) + route) * program->slice->chips + chip;
 }
 
 bool passes_lane(const struct lanes *lanes, const struct op *op)
 {
-    return op->kind == OP_SEND || (lanes->memory && passes_memory(lanes->program, op));
+    return op->kind == OP_SEND || passes_memory(lanes->program, op, lanes->sharing);
 }
 
 const struct lane *lanes_of(const struct lanes *lanes, const struct op *op, int chip)
@@ -63,8 +63,9 @@ static int add_lane(struct lanes *lanes, const struct op *op, int chip, struct s
     if (!GROW(lanes->lane, lanes->lanes, lanes->lane_room) ||
         !GROW_BY(lanes->link, lanes->links, lanes->link_room, RESOURCES_MOST))
         return status_nomem(st);
-    if (lanes->memory)
-        lanes->links += op_resources(lanes->program, op, chip, lane.destination, lanes->link + lanes->links);
+    if (lanes->sharing)
+        lanes->links += op_resources(lanes->program, op, lanes->sharing, chip, lane.destination,
+                                     lanes->link + lanes->links);
     lane.links = lanes->links - lane.first;
     lanes->of[place_of(lanes, op, chip)] = lanes->lanes;
     lanes->lane[lanes->lanes++] = lane;
@@ -94,13 +95,13 @@ static int add_lanes(struct lanes *lanes, struct status *st)
 
 int lanes_init(struct lanes *lanes, const struct program *program, struct status *st)
 {
-    *lanes = (struct lanes){.program = program, .hosts = 2, .memory = program_fills_hbm(program)};
+    *lanes = (struct lanes){.program = program, .hosts = 2, .sharing = program_sharing(program)};
     int64_t chips = program->slice->chips;
     if (chips * program->ops > CELLS_MAX || chips * program->routes > 4 * (int64_t)CELLS_MAX)
         return status_fail(st, STATUS_LIMIT,
                            "%d ops on %d chips take SimGrid minutes; use the event engine above %d in all",
                            program->ops, program->slice->chips, CELLS_MAX);
-    size_t places = (size_t)(chips * (program->routes + 1)) * (lanes->memory ? MEMORY_NONE + 1 : 1);
+    size_t places = (size_t)(chips * (program->routes + 1)) * (lanes->sharing ? MEMORY_NONE + 1 : 1);
     lanes->of = malloc((places + 1) * sizeof *lanes->of);
     for (size_t i = 0; lanes->of && i < places; i++)
         lanes->of[i] = -1;

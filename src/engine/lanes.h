@@ -30,7 +30,7 @@ struct lanes {
     int32_t lanes, lane_room, links, link_room;
     struct lane *lane;
     int *link;
-    bool memory; /* HBM takes part (resource.h) */
+    enum sharing sharing;
     int32_t *
         of; /* [kinds of memory * (routes + 1) * chips] lane of a route from a chip, the last one of computes; or -1 */
     int32_t hosts; /* of the platform */

@@ -23,7 +23,7 @@ struct check {
     const struct program *program;
     const struct trace *trace;
     struct status *st;
-    bool memory;       /* HBM takes part */
+    enum sharing sharing;
     double slack_s;    /* exact_frac of the total */
     double *arrived_s; /* [ops * chips] last arrival of an op's sends at a chip; 0 if nothing comes */
     double *compute_s; /* [chips] end of the chip's last compute so far */
@@ -59,7 +59,7 @@ static int walk(const struct check *check, const struct op *op, int chip, int *d
         return -1;
     for (int i = 0; i < links; i++)
         *latency_s += slice_link_latency_s(program->slice, check->link[i]);
-    return links + (check->memory ? op_resources(program, op, chip, *destination, check->link + links) : 0);
+    return links + op_resources(program, op, check->sharing, chip, *destination, check->link + links);
 }
 
 static int check_presence(const struct check *check, int32_t o, int chip)
@@ -286,7 +286,7 @@ int trace_check(const struct trace *trace, const struct program *program, struct
     struct check check = {.program = program,
                           .trace = trace,
                           .st = st,
-                          .memory = program_fills_hbm(program),
+                          .sharing = program_sharing(program),
                           .slack_s = exact_frac * trace->total_s};
     check.arrived_s = calloc((size_t)program->ops * chips + 1, sizeof *check.arrived_s);
     check.compute_s = calloc(chips, sizeof *check.compute_s);

@@ -88,8 +88,8 @@ static void dump_payload(const struct program *p, const struct payload *payload,
 }
 
 static const char *const memory_names[] = {
-    [MEMORY_REDUCES] = "reduces", [MEMORY_COPY] = "copy", [MEMORY_MOVE] = "move",
-    [MEMORY_HOST] = "host",       [MEMORY_NONE] = "vmem",
+    [MEMORY_REDUCES] = "reduces", [MEMORY_COPY] = "copy",   [MEMORY_MOVE] = "move",
+    [MEMORY_HOST] = "host",       [MEMORY_JOINT] = "joint", [MEMORY_NONE] = "vmem",
 };
 
 static void dump_op(const struct program *p, int32_t o, FILE *out)

@@ -47,6 +47,7 @@ enum memory_use {
     MEMORY_COPY,    /* a copy between HBM and the chip's own memory */
     MEMORY_MOVE,    /* a copy from HBM to HBM */
     MEMORY_HOST,    /* a copy between HBM and the host, over PCIe */
+    MEMORY_JOINT,   /* what the devices of a chip give each other over the joint between them */
     MEMORY_NONE,    /* what it moves lies in the chips' own memory */
 };
 

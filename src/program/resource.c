@@ -3,13 +3,15 @@
 
 #include <math.h>
 
-/* How often the bytes of a send pass HBM where they leave, and where they arrive. */
+/* How often the bytes of a send pass HBM where they leave, and where they arrive, and what of the chip they pass beside it: 0 is
+ * nothing. */
 static const struct {
     int leaves, reaches;
-    bool pcie;
+    enum resource_kind beside;
 } memory_row[] = {
-    [MEMORY_ENDS] = {1, 1, false}, [MEMORY_REDUCES] = {1, 2, false}, [MEMORY_COPY] = {1, 0, false},
-    [MEMORY_MOVE] = {2, 0, false}, [MEMORY_HOST] = {1, 0, true},     [MEMORY_NONE] = {0, 0, false},
+    [MEMORY_ENDS] = {1, 1, 0}, [MEMORY_REDUCES] = {1, 2, 0},          [MEMORY_COPY] = {1, 0, 0},
+    [MEMORY_MOVE] = {2, 0, 0}, [MEMORY_HOST] = {1, 0, RESOURCE_PCIE}, [MEMORY_JOINT] = {2, 0, RESOURCE_JOINT},
+    [MEMORY_NONE] = {0, 0, 0},
 };
 
 static bool is_copy(const struct op *op)
@@ -17,35 +19,39 @@ static bool is_copy(const struct op *op)
     return op->memory == MEMORY_COPY || op->memory == MEMORY_MOVE || op->memory == MEMORY_HOST;
 }
 
-bool passes_memory(const struct program *program, const struct op *op)
+bool passes_memory(const struct program *program, const struct op *op, enum sharing sharing)
 {
-    if (!(program->slice->hbm_Bps > 0))
+    if (op->kind == OP_SEND && op->memory == MEMORY_JOINT)
+        return sharing != SHARES_LINKS && resource_Bps(program->slice, RESOURCE_JOINT, 0) > 0;
+    if (sharing != SHARES_MEMORY || !(program->slice->hbm_Bps > 0))
         return false;
     if (op->kind == OP_COMPUTE)
         return op->hbm_Bps > 0 && !program->silent;
     return op->memory != MEMORY_NONE && (is_copy(op) || op_crosses_links(program, op));
 }
 
-int op_resources(const struct program *program, const struct op *op, int chip, int to,
+int op_resources(const struct program *program, const struct op *op, enum sharing sharing, int chip, int to,
                  int32_t id[static RESOURCES_MOST])
 {
     const struct slice *slice = program->slice;
     int ids = 0;
-    if (!passes_memory(program, op))
+    if (!passes_memory(program, op, sharing))
         return 0;
     if (op->kind == OP_COMPUTE) {
         id[ids++] = resource_of(slice, RESOURCE_HBM, chip);
         id[ids++] = resource_of(slice, RESOURCE_COMPUTE, chip);
         return ids;
     }
-    if (!is_copy(op) && op_route(program, op, chip).hops == 0)
+    bool joins = op->memory == MEMORY_JOINT, hbm = sharing == SHARES_MEMORY && slice->hbm_Bps > 0;
+    enum resource_kind beside = memory_row[op->memory].beside;
+    if (!is_copy(op) && !joins && op_route(program, op, chip).hops == 0)
         return 0;
-    for (int i = 0; i < memory_row[op->memory].leaves; i++)
+    for (int i = 0; i < memory_row[op->memory].leaves && hbm; i++)
         id[ids++] = resource_of(slice, RESOURCE_HBM, chip);
     for (int i = 0; i < memory_row[op->memory].reaches; i++)
         id[ids++] = resource_of(slice, RESOURCE_HBM, to);
-    if (memory_row[op->memory].pcie && slice->pcie_Bps > 0)
-        id[ids++] = resource_of(slice, RESOURCE_PCIE, chip);
+    if (beside != RESOURCE_HBM && resource_Bps(slice, beside, chip) > 0)
+        id[ids++] = resource_of(slice, beside, chip);
     return ids;
 }
 
@@ -58,23 +64,27 @@ static double fastest_Bps(const struct slice *slice)
     return most_Bps;
 }
 
-bool program_fills_hbm(const struct program *program)
+enum sharing program_sharing(const struct program *program)
 {
     double queue_Bps = 0;
     int leaves = 0, reaches = 0;
-    if (!(program->slice->hbm_Bps > 0))
-        return false;
+    bool joins = false, hbm = program->slice->hbm_Bps > 0;
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
         if (op->kind == OP_COMPUTE && !program->silent) {
             queue_Bps = fmax(queue_Bps, op->hbm_Bps);
-        } else if (op->kind == OP_SEND && is_copy(op)) {
-            return true;
+        } else if (op->kind == OP_SEND && is_copy(op) && hbm) {
+            return SHARES_MEMORY;
+        } else if (op->kind == OP_SEND && op->memory == MEMORY_JOINT) {
+            joins = true;
         } else if (op->kind == OP_SEND && op_crosses_links(program, op)) {
             leaves = memory_row[op->memory].leaves > leaves ? memory_row[op->memory].leaves : leaves;
             reaches = memory_row[op->memory].reaches > reaches ? memory_row[op->memory].reaches : reaches;
         }
     }
+    double joint_Bps = joins ? 2 * resource_Bps(program->slice, RESOURCE_JOINT, 0) : 0;
     double links_Bps = (leaves + reaches) * 2 * program->slice->axes * fastest_Bps(program->slice);
-    return queue_Bps > 0 && queue_Bps + links_Bps > program->slice->hbm_Bps * (1 + 1e-9);
+    if (hbm && queue_Bps > 0 && queue_Bps + links_Bps + joint_Bps > program->slice->hbm_Bps * (1 + 1e-9))
+        return SHARES_MEMORY;
+    return joins ? SHARES_JOINTS : SHARES_LINKS;
 }

@@ -5,10 +5,11 @@
  *   hbm       a send is read from that of the chip it leaves and written to that of the chip it reaches, where a reduction reads
  *             what is there, too; a copy passes it once or twice; a compute takes its bytes from it
  *   pcie      copies to and from the host
+ *   joint     what the devices of a chip give each other, both ways together; of chips without one, half of what HBM lets through
  *   compute   the one op of the queue that runs: its bytes flow no faster than they do alone, when it takes its seconds
  *
- * HBM that nothing can fill is left out of a run: where no op is a copy, and the fastest compute and all links of a chip together
- * stay below its bandwidth. It is left out, too, where no compute moves any bytes: a chip is built to feed its links, and a
+ * HBM that nothing can fill is left out of a run: where no op is a copy, and the fastest compute, the joint and all links of a chip
+ * together stay below its bandwidth. It is left out, too, where no compute moves any bytes: a chip is built to feed its links, and a
  * collective alone costs what its links say.
  *
  * Ids: those of the slice's links, then kind after kind one for each chip. Units: bytes, seconds.
@@ -20,10 +21,11 @@
 
 #include "program/program.h"
 
-enum resource_kind { RESOURCE_HBM, RESOURCE_PCIE, RESOURCE_COMPUTE, RESOURCE_KINDS };
+enum resource_kind { RESOURCE_HBM, RESOURCE_PCIE, RESOURCE_JOINT, RESOURCE_COMPUTE, RESOURCE_KINDS };
 
-/* Does HBM take part in a run of this program? */
-bool program_fills_hbm(const struct program *program);
+/* What takes part in a run of a program: links only; joints, too; all there is. */
+enum sharing { SHARES_LINKS, SHARES_JOINTS, SHARES_MEMORY };
+enum sharing program_sharing(const struct program *program);
 
 static inline int32_t resource_of(const struct slice *slice, enum resource_kind kind, int chip)
 {
@@ -35,11 +37,11 @@ static inline int32_t resource_ids(const struct slice *slice)
 }
 
 /* Does an op pass any, on whatever chip? */
-bool passes_memory(const struct program *program, const struct op *op);
+bool passes_memory(const struct program *program, const struct op *op, enum sharing sharing);
 
 /* What an op of a chip passes beside the links of its route, on which it reaches `to`: as many ids, some of them twice. */
 enum { RESOURCES_MOST = 3 };
-int op_resources(const struct program *program, const struct op *op, int chip, int to,
+int op_resources(const struct program *program, const struct op *op, enum sharing sharing, int chip, int to,
                  int32_t id[static RESOURCES_MOST]);
 
 /* The rate at which a compute takes its bytes alone; and the bytes that an op of a chip brings to what it passes. */
@@ -56,9 +58,11 @@ static inline double op_bytes(const struct program *program, const struct op *op
 /* Bandwidth of a chip's resource. That of a compute is its own, and NaN here. */
 static inline double resource_Bps(const struct slice *slice, enum resource_kind kind, int chip)
 {
-    return kind == RESOURCE_HBM    ? slice->hbm_Bps * slice_chip_frac(slice, chip)
-           : kind == RESOURCE_PCIE ? slice->pcie_Bps
-                                   : NAN;
+    double hbm_Bps = slice->hbm_Bps * slice_chip_frac(slice, chip);
+    return kind == RESOURCE_HBM     ? hbm_Bps
+           : kind == RESOURCE_PCIE  ? slice->pcie_Bps
+           : kind == RESOURCE_JOINT ? (slice->joint_Bps > 0 ? 2 * slice->joint_Bps : hbm_Bps / 2)
+                                    : NAN;
 }
 static inline double id_Bps(const struct slice *slice, int32_t id)
 {

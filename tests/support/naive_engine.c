@@ -25,12 +25,12 @@ struct naive {
     const struct program *program;
     struct trace *trace;
     int ops, chips, ids;
-    bool memory;         /* some compute or copy takes bytes of HBM */
-    struct deed *deed;   /* [op][chip] */
-    int *coming;         /* [op][chip] sends of op that have not arrived at the chip yet */
-    double *left_Bps;    /* [ids] scratch */
-    double *compute_Bps; /* [chips] of the compute that runs */
-    int *open;           /* [ids] scratch */
+    enum sharing sharing; /* does some compute or copy take bytes of HBM, or a send the joint? */
+    struct deed *deed;    /* [op][chip] */
+    int *coming;          /* [op][chip] sends of op that have not arrived at the chip yet */
+    double *left_Bps;     /* [ids] scratch */
+    double *compute_Bps;  /* [chips] of the compute that runs */
+    int *open;            /* [ids] scratch */
     double now_s;
 };
 
@@ -54,8 +54,8 @@ static bool find_way(const struct naive *naive, const struct op *op, int chip, s
     d->to = route_walk(program->slice, chip, hop, route.hops, d->link);
     for (int l = 0; l < d->links && d->to >= 0; l++)
         d->latency_s += slice_link_latency_s(program->slice, d->link[l]);
-    if (d->to >= 0 && naive->memory)
-        d->links += op_resources(program, op, chip, d->to, d->link + d->links);
+    if (d->to >= 0)
+        d->links += op_resources(program, op, naive->sharing, chip, d->to, d->link + d->links);
     return d->to >= 0;
 }
 
@@ -64,8 +64,12 @@ static bool prepare(struct naive *naive)
     const struct program *program = naive->program;
     for (int o = 0; o < naive->ops; o++) {
         const struct op *op = &program->op[o];
-        naive->memory |=
+        bool takes =
             op->kind == OP_COMPUTE ? op->hbm_Bps > 0 : op->memory >= MEMORY_COPY && op->memory <= MEMORY_HOST;
+        if (takes)
+            naive->sharing = SHARES_MEMORY;
+        else if (op->kind == OP_SEND && op->memory == MEMORY_JOINT && naive->sharing == SHARES_LINKS)
+            naive->sharing = SHARES_JOINTS;
     }
     for (int o = 0; o < naive->ops; o++)
         for (int c = 0; c < naive->chips; c++) {
