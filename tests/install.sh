@@ -83,7 +83,7 @@ cp -r "$prefix" "$scratch/plain"
 mkdir find && cat >find/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(app LANGUAGES C)
-find_package(icisim 0.1 REQUIRED)
+find_package(icisim 0.2 REQUIRED)
 add_executable(found ../app.c)
 target_link_libraries(found icisim::icisim)
 END

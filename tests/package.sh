@@ -68,9 +68,9 @@ for file in "${dev[@]}"; do
 done
 root=$PWD/root/usr
 printf '#include <icisim/icisim.h>\n#include <stdio.h>\n%s\nint main(void) { return puts(icisim_version()) < 0; }\n' \
-    '_Static_assert(ICISIM_VERSION_NUMBER >= 100, "0.1.0 is 100");' >app.c
+    '_Static_assert(ICISIM_VERSION_NUMBER >= 200, "0.2.0 is 200");' >app.c
 cc app.c $(PKG_CONFIG_PATH=$root/lib/pkgconfig pkg-config --cflags --libs icisim) -o app && [ "$(./app)" = "$("$root/bin/icisim" --version | sed -n '1s/icisim //p')" ] ||
     fail "built by pkg-config, it says $(./app)"
 printf 'cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES C)\n%s\n' \
-    'find_package(icisim 0.1 REQUIRED) add_executable(app app.c) target_link_libraries(app icisim::icisim)' | sed 's/) /)\n/g' >CMakeLists.txt
+    'find_package(icisim 0.2 REQUIRED) add_executable(app app.c) target_link_libraries(app icisim::icisim)' | sed 's/) /)\n/g' >CMakeLists.txt
 cmake -B made -DCMAKE_PREFIX_PATH="$root" >/dev/null && cmake --build made >/dev/null && made/app >/dev/null || fail "not built by CMake"

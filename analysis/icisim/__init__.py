@@ -17,4 +17,4 @@ from .points import columns, from_hf, from_maxtext, options, run, sweep, version
 from .results import Result, Results
 
 __all__ = ["Error", "Result", "Results", "columns", "from_hf", "from_maxtext", "options", "program", "run", "sweep", "version"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"

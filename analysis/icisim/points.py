@@ -20,7 +20,7 @@ from .results import Result, Results
 
 
 def version() -> str:
-    """Of the library: "0.1.0"."""
+    """Of the library: "0.2.0"."""
     return _native.library().icisim_version().decode()
 
 

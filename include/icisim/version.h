@@ -13,12 +13,12 @@ ICISIM_BEGIN
 
 /* Of these headers, for #if; the library that is loaded has icisim_version(). */
 #define ICISIM_VERSION_MAJOR 0
-#define ICISIM_VERSION_MINOR 1
+#define ICISIM_VERSION_MINOR 2
 #define ICISIM_VERSION_PATCH 0
 #define ICISIM_VERSION_NUMBER                                                                                \
     (ICISIM_VERSION_MAJOR * 10000 + ICISIM_VERSION_MINOR * 100 + ICISIM_VERSION_PATCH)
 
-/* Of the library that is loaded: "0.1.0". */
+/* Of the library that is loaded: "0.2.0". */
 ICISIM_API const char *icisim_version(void);
 
 /* What it was built with, one after the other from index 0: "SimGrid", "3.32". The name is NULL beyond the last. */
