@@ -78,7 +78,7 @@ int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows,
 {
     struct tensor h = {.value = rows};
     for (int i = 0; i < x->layers; i++) {
-        int32_t in = h.value;
+        int32_t in = build_convert(x->b, h.value, builder_dtype(x->b, g->weight[i]));
         x->b->what = "experts";
         h.value = build_ragged_dot(x->b, in, g->weight[i], groups, x->dtype, mine);
         if (i < x->layers - 1)

@@ -89,6 +89,8 @@ struct transformer {
     int attention, kernel; /* enum attention, enum kernel */
     int activation;        /* front_function() */
     enum dtype_id params, compute, gradients, state, momentum; /* momentum: of the state's first moment */
+    enum dtype_id gathered,
+        multiplied; /* matrices of blocks travel in a type, and are multiplied in one; else compute */
     enum optimizer optimizer;
     bool master;                   /* a copy of the parameters in the state's type */
     int64_t micro_batches, tokens; /* of a step, on all chips */

@@ -34,7 +34,9 @@ static struct tensor multiply(struct transformer_step *s, const struct tensor *x
     if (!like)
         y.dim[1] = w->dim[1];
     s->b->keep = keep;
-    y = tensor_matmul(s->b, x, w, 0, &y, s->t->compute);
+    struct tensor left = *x;
+    left.value = build_convert(s->b, x->value, builder_dtype(s->b, w->value));
+    y = tensor_matmul(s->b, &left, w, 0, &y, s->t->compute);
     s->b->keep = false;
     return y;
 }
@@ -313,7 +315,10 @@ struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight
     s->b->keep = !s->t->textbook && id >= BLOCK_WEIGHTS;
     s->b->apart = !s->t->textbook && is_of_attention(id);
     use(s, held);
-    t.value = gather(s, w, held->used);
+    bool quantized = w->dims == 2 && id < BLOCK_WEIGHTS && id != WEIGHT_ROUTER;
+    int32_t value = quantized ? build_convert(s->b, held->used, s->t->gathered) : held->used;
+    t.value = gather(s, w, value);
+    t.value = quantized ? build_convert(s->b, t.value, s->t->multiplied) : t.value;
     for (int d = 0; d < w->dims; d++)
         t.dim[d] = (struct expr_dim){.n = w->dim[d], .shard = d == w->cut ? w->over : (struct axis_list){0}};
     if (w->dims == 1)

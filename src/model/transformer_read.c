@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the file says of a transformer, and the mesh of its parts. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "model/transformer.h"
@@ -120,6 +121,34 @@ static int read_dtypes(const struct node *root, struct transformer *t, struct st
     t->gradients = t->gradients == none ? t->params : t->gradients;
     t->momentum = t->momentum == none ? t->state : t->momentum;
     return 0;
+}
+
+/* A type, of eight bits also by the names that people use. */
+static int read_type(const struct node *list, const char *name, enum dtype_id *dtype, struct status *st)
+{
+    const struct node *node = list ? node_get(list, name) : NULL;
+    const char *text;
+    if (!node)
+        return 0;
+    if (node_text(node, name, &text, st) < 0)
+        return st->code;
+    int found = strcmp(text, "fp8") == 0 ? DTYPE_F8E4M3FN : dtype_by_name(text, st);
+    if (found < 0)
+        return node_prefix(node, st, found);
+    *dtype = (enum dtype_id)found;
+    return 0;
+}
+
+/* quantize: {weights: int8, products: int8, rest: bf16}. Numbers are those without it. */
+static int read_quantize(const struct node *root, struct transformer *t, struct status *st)
+{
+    static const char *const names[] = {"weights", "products", "rest", NULL};
+    const struct node *list;
+    if (front_mapping(root, "quantize", names, &list, st) < 0 || read_type(list, "rest", &t->compute, st) < 0)
+        return st->code;
+    t->gathered = t->multiplied = t->compute;
+    return read_type(list, "products", &t->multiplied, st) < 0 ? st->code
+                                                               : read_type(list, "weights", &t->gathered, st);
 }
 
 /* keep: [q, k, v, o] */
@@ -298,7 +327,7 @@ int transformer_read(const struct front_source *source, struct transformer *t, s
         return status_fail(st, STATUS_INPUT, "--layers %d: write 1 to %d", work->layers, LAYERS_MOST);
     if (work->layers > 0)
         t->layers = work->layers;
-    return read_dtypes(root, t, st) < 0 || read_keep(root, t, st) < 0 ||
+    return read_quantize(root, t, st) < 0 || read_dtypes(root, t, st) < 0 || read_keep(root, t, st) < 0 ||
                    transformer_read_experts(root, t, st) < 0 || read_parts(root, t, st) < 0 ||
                    read_copies(root, t, st) < 0
                ? st->code

@@ -185,7 +185,7 @@ static void size_loop(const struct transformer *t, enum remat remat, int ahead, 
     double sums = t->micro_batches > 1 ? held_elements(t, 0, WEIGHTS) : 0;
     bytes[MEMORY_GRADIENTS] = (layers + sums) * dtype_info(t->gradients)->bytes +
                               held_elements(t, WEIGHT_UNEMBED, WEIGHTS) * of_type;
-    bytes[MEMORY_GATHERED] += fetched ? gathered * of_type : 0;
+    bytes[MEMORY_GATHERED] += fetched ? gathered * dtype_info(t->gathered)->bytes : 0;
     bytes[MEMORY_ACTIVATIONS] += most_working_bytes(t, remat);
 }
 

@@ -25,6 +25,8 @@
  *     residual: sequence       or whole: between products all devices of tp have all tokens
  *     keep-on-host: false      what is kept lies on the host meanwhile; copies are hidden
  *     dtypes: {params: bf16, gradients: bf16, state: f32, momentum: f32, master: false}
+ *     quantize: {weights: int8, products: int8, rest: bf16}
+ *                              types that matrices of blocks are gathered in, and multiplied in, and of all else
  *     tokens-per-chip: 4096    or batch: 64, sequences
  *     moe: {experts: 8, top-k: 2, capacity-factor: 1.25, expert-d-ff: 14336, every: 1, first-dense-layers: 0,
  *           shared-experts: 0, expert-axis: ep, routing: {draw: uniform}}
@@ -253,6 +255,8 @@ static int build(const struct front_source *source, struct model *model, struct 
         return st->code;
     t.wraps =
         model->options.wraps && !t.textbook && axis_list_size(&t.fsdp, &t.axes) == axes_devices(&t.axes);
+    if (model->options.numbers)
+        t.gathered = t.multiplied = t.compute;
     struct transformer_step s = {.t = &t, .model = model, .activations = activations(&t)};
     const int64_t built = built_layers(&t, &model->options);
     model->axes = t.axes;
@@ -282,12 +286,11 @@ static int build(const struct front_source *source, struct model *model, struct 
     return code;
 }
 
-static const char *const keys[] = {"layers",   "d-model",    "d-ff",        "heads",
-                                   "kv-heads", "head-dim",   "sequence",    "vocabulary",
-                                   "gated",    "tied",       "attention",   "kernel",
-                                   "fused",    "activation", "parallelism", "dtypes",
-                                   "batch",    "parallel",   "keep",        "keep-on-host",
-                                   "moe",      "mla",        "window",      "full-attention-every",
-                                   "residual", NULL};
+static const char *const keys[] = {
+    "layers",   "d-model",      "d-ff",        "heads",  "kv-heads",  "head-dim",
+    "sequence", "vocabulary",   "gated",       "tied",   "attention", "kernel",
+    "fused",    "activation",   "parallelism", "dtypes", "batch",     "parallel",
+    "keep",     "keep-on-host", "moe",         "mla",    "window",    "full-attention-every",
+    "residual", "quantize",     NULL};
 const struct front front_transformer = {"transformer", keys,
                                         "layers tokens-per-chip micro-batches head plan optimizer", build};

@@ -282,6 +282,13 @@ static int32_t in_order(struct vjp_rule *r, int32_t made, const struct dot_sides
 }
 
 /* Of y[batch, a's, b's] = a . b: to a comes c . b over b's own dims, to b comes a . c over a's. */
+/* The type of a product with c in the type of an operand: where that has 8 bits it was made for the product alone, and what comes of
+ * it stays as wide as c. */
+static enum dtype_id type_of_product(const struct vjp_rule *r, enum dtype_id operand)
+{
+    return dtype_info(operand)->bytes == 1 ? builder_dtype(r->b, r->c) : operand;
+}
+
 static void of_dot(struct vjp_rule *r, int which)
 {
     struct dot_sides s;
@@ -304,7 +311,7 @@ static void of_dot(struct vjp_rule *r, int which)
     int32_t side[2];
     side[which] = build_convert(r->b, r->c, dtype);
     side[other] = vjp_operand(r, other);
-    int32_t made = build_dot(r->b, side[0], side[1], &how, dtype);
+    int32_t made = build_dot(r->b, side[0], side[1], &how, type_of_product(r, dtype));
     vjp_give(r, which, in_order(r, made, &s, which));
     r->b->what = before;
 }
@@ -346,12 +353,12 @@ static void of_ragged_dot(struct vjp_rule *r)
     int32_t c = build_convert(r->b, r->c, dtype);
     if (wants(r, 1)) {
         r->b->what = module_label(r->b->module, matrices, "what", what, sizeof what) ? what : before;
-        vjp_give(r, 1, build_ragged_outer(r->b, a, c, sizes, dtype, &rows));
+        vjp_give(r, 1, build_ragged_outer(r->b, a, c, sizes, type_of_product(r, dtype), &rows));
         r->b->what = before;
     }
     if (wants(r, 0)) {
         int32_t turned = build_transpose(r->b, matrices, (int64_t[]){0, 2, 1});
-        vjp_give(r, 0, build_ragged_dot(r->b, c, turned, sizes, dtype, &rows));
+        vjp_give(r, 0, build_ragged_dot(r->b, c, turned, sizes, type_of_product(r, dtype), &rows));
     }
     ragged_rows_free(&rows);
 }
