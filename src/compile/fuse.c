@@ -3,7 +3,8 @@
  * What is element by element runs with what reads it: a value that only such instructions and reductions of the same layer
  * and phase read is never in HBM, and each of those reads what it is made of. Of a value that another layer or phase reads it
  * is the value itself that is in HBM, or what it is made of where that is smaller (the backward pass widens and broadcasts
- * again). Products of a batch, those of attention, read so, too, and the first reduction of their result runs with them. Nothing is moved: the labels hbm_bytes say what is left to read and write.
+ * again). Products with a softmax, those of attention and of the head, read so, too, and the first
+ * reduction of their result runs with them. Nothing is moved: the labels hbm_bytes say what is left to read and write.
  */
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@ enum { SCORES_DIMS = 4 }; /* or more: of batches, heads, and tokens by tokens */
 /* What is known of an instruction of the entry. */
 struct value {
     bool kept;    /* in HBM */
-    bool reduced; /* of a product of a batch: a reduction runs with it */
+    bool reduced; /* of a product with a softmax: a reduction runs with it */
     int32_t seen; /* the root whose inputs were counted last: those are read once */
     int32_t region;
 };
@@ -43,12 +44,16 @@ static bool renames(const struct module *m, int32_t at)
            (opcode == HLO_SLICE && module_shape_of(m, at)->count == 1);
 }
 
-/* A product of matrices of a batch, such as those of attention, with which its softmax runs. */
-static bool is_batched(const struct module *m, int32_t at)
+/* A product with which a softmax runs: of matrices of a batch, such as those of attention, or one of the head. */
+static bool has_softmax(const struct module *m, int32_t at)
 {
+    static const char *const head[] = {"what=\"logits\"", "what=\"unembed\"", "what=\"embed\""};
     int batches = 0;
-    if (module_at(m, at)->opcode == HLO_DOT)
-        module_numbers(m, at, ATTR_LHS_BATCH, &batches);
+    if (module_at(m, at)->opcode != HLO_DOT)
+        return false;
+    module_numbers(m, at, ATTR_LHS_BATCH, &batches);
+    for (size_t i = 0; i < sizeof head / sizeof *head && batches == 0; i++)
+        batches = module_has_label(m, at, head[i]);
     return batches > 0;
 }
 
@@ -66,24 +71,25 @@ static int32_t made_of(const struct module *m, int32_t at)
     }
 }
 
-/* Is a value made element by element of results of products of a batch, of reductions and constants? Where another phase needs it, it is
- * made again of these. `depth` bounds the search. */
+/* Is a value made element by element of results of such products, of reductions, also over devices, and of inputs and constants? Where
+ * another phase needs it, it is made again of these. `depth` bounds the search. */
 static bool is_remade(const struct module *m, int32_t at, int depth)
 {
     enum opcode opcode = module_at(m, at)->opcode;
     bool remade = is_elementwise(m, at) && depth > 0;
-    if (is_batched(m, at) || opcode == HLO_REDUCE)
+    if (has_softmax(m, at) || opcode == HLO_REDUCE || opcode == HLO_ALL_REDUCE || opcode == HLO_PARAMETER)
         return true;
     for (int o = 0; o < module_at(m, at)->operands && remade; o++)
         remade = is_remade(m, module_operand(m, at, o), depth - 1);
     return remade;
 }
 
-/* The product of attention that all of its shape is made of. */
+/* Scores of attention, or what the loss makes of logits. */
 static bool is_scores(const struct module *m, int32_t at)
 {
     enum { DEPTH = 12 };
-    return module_shape_of(m, at)->count >= SCORES_DIMS && is_remade(m, at, DEPTH);
+    bool scores = module_shape_of(m, at)->count >= SCORES_DIMS || module_has_label(m, at, "what=\"loss\"");
+    return scores && is_remade(m, at, DEPTH);
 }
 
 /* From the last to the first: whatever reads a value comes after it. */
@@ -94,7 +100,7 @@ static void find_kept(struct fuse *f)
     f->value[f->entry->root - first].kept = true;
     for (int32_t at = first + f->entry->count - 1; at >= first; at--) {
         bool elementwise = is_elementwise(m, at), passes = renames(m, at);
-        bool reads = elementwise || module_at(m, at)->opcode == HLO_REDUCE || is_batched(m, at);
+        bool reads = elementwise || module_at(m, at)->opcode == HLO_REDUCE || has_softmax(m, at);
         f->value[at - first].kept |= !elementwise;
         for (int o = 0; o < module_at(m, at)->operands; o++) {
             int32_t of = module_operand(m, at, o) - first;
@@ -116,7 +122,7 @@ static double read_bytes(struct fuse *f, int32_t at, int32_t root)
             continue;
         f->value[of].seen = root;
         bool runs_with =
-            module_at(m, root)->opcode == HLO_REDUCE && is_batched(m, operand) && !f->value[of].reduced;
+            module_at(m, root)->opcode == HLO_REDUCE && has_softmax(m, operand) && !f->value[of].reduced;
         f->value[of].reduced |= runs_with;
         if (runs_with)
             continue;
@@ -136,7 +142,7 @@ static void copy(struct fuse *f, struct edit *edit, int32_t at)
     double was = module_cost(m, at).hbm_bytes, bytes = was;
     if (elementwise && (!f->value[at - f->entry->first].kept || renames(m, at)))
         bytes = 0;
-    else if (elementwise || module_at(m, at)->opcode == HLO_REDUCE || is_batched(m, at))
+    else if (elementwise || module_at(m, at)->opcode == HLO_REDUCE || has_softmax(m, at))
         bytes = read_bytes(f, at, at) + shape_hbm_bytes(m, module_at(m, at)->shape);
     edit_copy(edit, at);
     if (bytes != was && module_at(m, at)->opcode != HLO_CONSTANT)

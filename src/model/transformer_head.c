@@ -115,8 +115,9 @@ struct tensor step_loss(struct transformer_step *s, const struct tensor *x, cons
     struct tensor h = step_norm(s, 0, WEIGHT_NORM, x);
     struct tensor table = step_weight(s, 0, t->tied ? WEIGHT_EMBED : WEIGHT_UNEMBED), wanted = h;
     wanted.dim[1] = table.dim[0];
-    int32_t logits = tensor_matmul(b, &h, &table, 1, &wanted, DTYPE_F32).value;
+    int32_t logits = tensor_matmul(b, &h, &table, 1, &wanted, t->textbook ? DTYPE_F32 : t->compute).value;
     b->what = "loss";
+    logits = build_convert(b, logits, DTYPE_F32);
     struct tensor each = *targets;
     each.value = build_binary(b, HLO_SUBTRACT, log_sum(s, logits), of_target(s, logits, targets->value));
     each = tensor_sum(b, &each, 1u << 0);
