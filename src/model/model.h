@@ -117,8 +117,8 @@ struct model {
     struct axes axes;
     struct model_size size;
     enum remat remat; /* what is recomputed: as asked, or the least by which it fits */
-    char windowed
-        [AXES_TEXT]; /* XLA writes collectives over these axes beside a product as loops: "dp,fsdp"; "": none */
+    /* XLA writes collectives over these axes, "dp,fsdp", or those, beside a product as loops; "": none. */
+    char windowed[2][AXES_TEXT];
     int layers, layers_built; /* of a transformer: how many there are, and how many of them the module has */
     bool kept_on_host;        /* what is kept for the backward pass */
     int layers_apart;         /* so many at first are not like the others */

@@ -44,6 +44,15 @@ static int32_t take_rows(struct transformer_step *s, int32_t table, int32_t toke
     return build_select(b, within, value, build_fill(b, 0, value));
 }
 
+/* Back go cotangents in the type of the table's gradient, which XLA has moved past this. */
+static int32_t moved(struct transformer_step *s, int32_t value)
+{
+    struct module *m = s->b->module;
+    if (!m->error && opcode_info(module_at(m, value)->opcode)->class == CLASS_COLLECTIVE)
+        module_add_label_to(m, value, "cotangent", dtype_info(s->t->gradients)->name);
+    return value;
+}
+
 /* As XLA has it, a table whose columns fsdp cuts is not gathered: tokens are, and of their rows each device makes its columns, which
  * are exchanged: [fsdp * tokens, d / fsdp] to [tokens, d]. */
 static int32_t exchange_rows(struct transformer_step *s, int32_t tokens)
@@ -56,8 +65,9 @@ static int32_t exchange_rows(struct transformer_step *s, int32_t tokens)
     value = build_reshape(b, build_convert(b, value, t->compute), (int64_t[]){parts, n, d}, 3);
     if (!t->whole)
         n /= axis_list_size(&t->tp, &t->axes);
-    value = t->whole ? build_all_reduce(b, value, &t->tp) : build_reduce_scatter(b, value, &t->tp, 1);
-    value = build_all_to_all(b, value, fsdp, 0);
+    value =
+        t->whole ? build_all_reduce(b, value, &t->tp) : moved(s, build_reduce_scatter(b, value, &t->tp, 1));
+    value = moved(s, build_all_to_all(b, value, fsdp, 0));
     value = build_transpose(b, value, (int64_t[]){1, 0, 2});
     return build_reshape(b, value, (int64_t[]){n, t->d}, 2);
 }

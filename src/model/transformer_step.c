@@ -234,17 +234,27 @@ static int64_t built_layers(const struct transformer *t, const struct model_opti
     return options->layers_most <= 0 || most > t->layers || (options->same_time && differ) ? t->layers : most;
 }
 
+/* "dp,fsdp" */
+static void name_axes(const struct transformer *t, const struct axis_list *list, char text[static AXES_TEXT])
+{
+    size_t used = 0;
+    for (int i = 0; i < list->count; i++)
+        used += (size_t)snprintf(text + used, AXES_TEXT - used, "%s%s", i ? "," : "",
+                                 t->axes.axis[list->axis[i]].name);
+}
+
 /* Weights over all of a slice that wraps are gathered as they are, and their gradients summed whole; elsewhere both are loops beside
- * their product. */
+ * their product. So are gathers and scatters of activations, unless the product has a loop already. */
 static void choose_sums(struct transformer_step *s)
 {
     const struct transformer *t = s->t;
-    size_t used = 0;
+    bool around = s->model->options.wraps && axis_list_size(&t->tp, &t->axes) == axes_devices(&t->axes);
     if (t->wraps)
         s->b->whole_sums = axis_list_set(&t->fsdp);
-    for (int i = 0; i < t->fsdp.count && !t->textbook && !t->wraps; i++)
-        used += (size_t)snprintf(s->model->windowed + used, sizeof s->model->windowed - used, "%s%s",
-                                 i ? "," : "", t->axes.axis[t->fsdp.axis[i]].name);
+    else if (!t->textbook)
+        name_axes(t, &t->fsdp, s->model->windowed[0]);
+    if (!t->textbook && !t->whole && !around)
+        name_axes(t, &t->tp, s->model->windowed[1]);
 }
 
 static int build(const struct front_source *source, struct model *model, struct status *st)

@@ -87,6 +87,10 @@ bool vjp_apply_to_collective(struct vjp_rule *r)
     const struct axis_list over = builder_note(r->b, r->at).over;
     int64_t size[BUILDER_DIMS], was[BUILDER_DIMS];
     int dim = (int)module_number(r->b->module, r->at, ATTR_DIMENSIONS, 0);
+    struct status ignored = {0};
+    char type[16];
+    if (module_label(r->b->module, r->at, "cotangent", type, sizeof type))
+        r->c = build_convert(r->b, r->c, (enum dtype_id)dtype_by_name(type, &ignored));
     switch (module_at(r->b->module, r->at)->opcode) {
     case HLO_ALL_GATHER:
         of_all_gather(r, &over, dim);

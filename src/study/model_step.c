@@ -226,7 +226,8 @@ static bool is_naive(const struct model_step *step)
 /* Does the model have loops as XLA writes them by default? A strategy that is named, or gathers that start ahead, are instead. */
 static bool has_windowed(const struct model_step *step)
 {
-    return step->asked == OVERLAP_NAIVE && step->point->schedule.prefetch == 0 && step->model.windowed[0];
+    return step->asked == OVERLAP_NAIVE && step->point->schedule.prefetch == 0 &&
+           (step->model.windowed[0][0] || step->model.windowed[1][0]);
 }
 
 static int write_step(struct model_step *step, struct module *module, struct status *st)
@@ -369,8 +370,9 @@ static void set_windowed(struct model_step *step)
 {
     char axes[TALLY_AXES];
     for (int32_t at = 0; at < step->base.instructions; at++)
-        if (is_collective(step, at) && strcmp(tally_axes(&step->base, at, axes), step->model.windowed) == 0)
-            step->way[at] = OVERLAP_BIDI;
+        for (int i = 0; i < 2 && is_collective(step, at); i++)
+            if (strcmp(tally_axes(&step->base, at, axes), step->model.windowed[i]) == 0)
+                step->way[at] = OVERLAP_BIDI;
     snprintf(step->strategy, sizeof step->strategy, "xla");
 }
 
