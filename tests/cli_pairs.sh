@@ -70,5 +70,5 @@ for pair in sorted(pairs.iterdir()):
         checked += 1
 if checked < 12:
     failed.append(f"{checked} pairs")
-sys.exit("\n".join(failed))
+sys.exit("\n".join(failed) or 0)
 END
