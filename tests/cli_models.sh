@@ -102,5 +102,20 @@ awk -v e="$eight_s" -v p="$plain_s" -v eb="$eight_bytes" -v pb="$plain_bytes" 'B
         p / ((w + a) / 459e12) - 1 < 1e-4 && 1 - p / ((w + a) / 459e12) < 1e-4 && eb / pb > 0.6666 && eb / pb < 0.6668) }' ||
     { echo "eight bits: $eight_s s, $eight_bytes B; sixteen: $plain_s s, $plain_bytes B"; failed=1; }
 
+# ZeRO-1 on dp=4: a reduce-scatter and a gather carry what an all-reduce does, where gradients and parameters have 4 B each; of the 8 B of
+# state of the 8,030,261,248 parameters, less 24 layers of 218,112,000 and what the norms' filling is, 3/4 are elsewhere; all layers
+# take what those take that are simulated.
+zero() {
+    "$program" run workloads/llama-8b.yaml --chip v5p --slice 4x4 --mesh dp=4,fsdp=4 --layers 8 --plan textbook "$@" --csv - |
+        python3 -c 'import csv, sys; row = next(csv.DictReader(sys.stdin)); print(row["link_bytes"], row["memory_bytes"], row["time_s"])'
+}
+read -r all_bytes all_memory _ <<<"$(zero)"
+read -r part_bytes part_memory part_s <<<"$(zero --shard-optimizer dp)"
+read -r _ _ unrolled_s <<<"$(zero --shard-optimizer dp --unroll)"
+awk -v a="$all_bytes" -v p="$part_bytes" -v am="$all_memory" -v pm="$part_memory" -v s="$part_s" -v u="$unrolled_s" 'BEGIN {
+    state = 8 * (8030261248 - 24 * 218112000) / 4 * 3 / 4
+    exit !(p / a < 1.0001 && p / a > 0.9999 && (am - pm) / state > 0.9999 && (am - pm) / state < 1.0001 && s == u) }' ||
+    { echo "ZeRO-1: $part_bytes B, $part_memory B of memory, $part_s s; without: $all_bytes B, $all_memory B; unrolled $unrolled_s s"; failed=1; }
+
 echo "$ran cases"
 exit $failed

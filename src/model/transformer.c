@@ -176,13 +176,13 @@ double transformer_state_bytes(const struct transformer *t, enum weight_id id)
 {
     struct weight w = transformer_weight(t, id);
     double state = dtype_info(t->state)->bytes, held = (double)w.chunk, bytes = t->master ? held * state : 0;
-    if (t->optimizer == OPTIMIZER_ADAMW)
-        return bytes + held * (state + dtype_info(t->momentum)->bytes);
-    if (t->optimizer == OPTIMIZER_SGD)
-        return bytes;
     double matrices = is_of_experts(id) ? (double)t->moe.local : 1;
     double factors = (double)w.local[0] + matrices * (double)w.local[1];
-    return bytes + state * (w.dims == 2 ? factors / axis_list_size(&w.shared, &t->axes) : held);
+    if (t->optimizer == OPTIMIZER_ADAMW)
+        bytes += held * (state + dtype_info(t->momentum)->bytes);
+    else if (t->optimizer == OPTIMIZER_ADAFACTOR)
+        bytes += state * (w.dims == 2 ? factors / axis_list_size(&w.shared, &t->axes) : held);
+    return bytes / (t->sharded ? axis_list_size(&t->dp, &t->axes) : 1);
 }
 
 int64_t transformer_local_tokens(const struct transformer *t)

@@ -92,6 +92,7 @@ struct transformer {
     enum dtype_id gathered,
         multiplied; /* matrices of blocks travel in a type, and are multiplied in one; else compute */
     enum optimizer optimizer;
+    bool sharded;                  /* its state is cut over dp, too */
     bool master;                   /* a copy of the parameters in the state's type */
     int64_t micro_batches, tokens; /* of a step, on all chips */
     struct experts moe;            /* of layers that have them; moe.root is NULL where none has */

@@ -264,10 +264,12 @@ static void use(struct transformer_step *s, struct held *held)
     held->whole = build_convert(s->b, held->value, t->gradients);
     if (copied)
         held->whole = build_alias(s->b, held->whole);
+    if (t->sharded)
+        held->whole = build_vary(s->b, held->whole, &t->dp); /* summed when the optimizer takes its part */
     held->parts = build_vary(s->b, held->whole, &t->dp);
     held->parts = build_vary(s->b, held->parts, &w->copies);
     held->used = held->parts;
-    if (!t->textbook && t->micro_batches == 1) {
+    if (!t->textbook && t->micro_batches == 1 && !t->sharded) {
         held->used = build_convert(s->b, held->whole, t->compute);
         held->used = copied || w->dims == 1 ? build_alias(s->b, held->used) : held->used;
         if (w->dims == 2) {

@@ -317,6 +317,7 @@ int transformer_read(const struct front_source *source, struct transformer *t, s
                               .head = work->head,
                               .textbook = source->point->schedule.plan == PLAN_TEXTBOOK,
                               .optimizer = (enum optimizer)work->optimizer,
+                              .sharded = work->shard_optimizer,
                               .gated = true,
                               .attention = ATTENTION_CAUSAL,
                               .kernel = KERNEL_FLASH,

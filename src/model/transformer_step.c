@@ -187,6 +187,23 @@ static void run_whole(struct transformer_step *s)
     backward(s, &loss, -1, NULL);
 }
 
+/* The part of a gradient that a device of dp has, of the sums over dp: flat, filled up to a multiple of the devices. By the textbook
+ * gradients travel in their own type. */
+static int32_t own_part(struct transformer_step *s, int32_t gradient)
+{
+    const struct transformer *t = s->t;
+    int64_t dim[BUILDER_DIMS], elements = 1, parts = axis_list_size(&t->dp, &t->axes);
+    int dims = builder_dims(s->b, gradient, dim);
+    for (int d = 0; d < dims; d++)
+        elements *= dim[d];
+    int64_t filled = (elements + parts - 1) / parts * parts;
+    int32_t flat = build_convert(s->b, gradient, t->textbook ? t->gradients : t->compute);
+    flat = build_reshape(s->b, flat, &elements, 1);
+    if (filled > elements)
+        flat = build_pad(s->b, flat, 0, 0, filled - elements);
+    return build_convert(s->b, build_reduce_scatter(s->b, flat, &t->dp, 0), t->gradients);
+}
+
 /* The optimizer on what a chip holds of a weight: gradient, parameter and state are read, the latter two written again. */
 static void update(struct transformer_step *s, const struct held *held)
 {
@@ -194,13 +211,20 @@ static void update(struct transformer_step *s, const struct held *held)
     static const char *const names[] = {
         [OPTIMIZER_ADAMW] = "adam", [OPTIMIZER_ADAFACTOR] = "adafactor", [OPTIMIZER_SGD] = "sgd"};
     double bytes = dtype_info(t->gradients)->bytes + 2 * dtype_info(t->params)->bytes;
-    struct kernel_cost cost = {.hbm_bytes = (double)held->weight.chunk * bytes +
+    int parts = t->sharded ? axis_list_size(&t->dp, &t->axes) : 1;
+    struct kernel_cost cost = {.hbm_bytes = (double)held->weight.chunk / parts * bytes +
                                             2 * transformer_state_bytes(t, held->id)};
-    int32_t operand[] = {held->value, held->gradient};
     s->b->phase = "bwd";
     s->b->layer = held->layer;
+    s->b->what = held->weight.name;
+    int32_t operand[] = {held->value, held->gradient};
+    if (t->sharded)
+        operand[0] = operand[1] = own_part(s, held->gradient);
     s->b->what = "optimizer";
-    build_custom_call(s->b, names[t->optimizer], operand, 2, operand, 1, &cost);
+    int32_t made = build_custom_call(s->b, names[t->optimizer], operand, 2, operand, 1, &cost);
+    s->b->what = held->weight.name;
+    if (t->sharded)
+        build_all_gather(s->b, build_convert(s->b, made, t->params), &t->dp, 0);
 }
 
 static void write_step(struct transformer_step *s)
@@ -265,6 +289,7 @@ static int build(const struct front_source *source, struct model *model, struct 
         return st->code;
     t.wraps =
         model->options.wraps && !t.textbook && axis_list_size(&t.fsdp, &t.axes) == axes_devices(&t.axes);
+    t.sharded = t.sharded && !model->options.numbers && axis_list_size(&t.dp, &t.axes) > 1;
     if (model->options.numbers)
         t.gathered = t.multiplied = t.compute;
     struct transformer_step s = {.t = &t, .model = model, .activations = activations(&t)};
@@ -302,5 +327,5 @@ static const char *const keys[] = {
     "fused",    "activation",   "parallelism", "dtypes", "batch",     "parallel",
     "keep",     "keep-on-host", "moe",         "mla",    "window",    "full-attention-every",
     "residual", "quantize",     NULL};
-const struct front front_transformer = {"transformer", keys,
-                                        "layers tokens-per-chip micro-batches head plan optimizer", build};
+const struct front front_transformer = {
+    "transformer", keys, "layers tokens-per-chip micro-batches head plan optimizer shard-optimizer", build};

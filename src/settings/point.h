@@ -43,6 +43,7 @@ struct point_work {
     int layers, tokens_per_chip; /* transformers; 0: not given */
     bool head;                   /* transformers: embedding, logits and loss are simulated, too */
     int optimizer;               /* transformers: enum optimizer */
+    int shard_optimizer;         /* transformers: its state is the same along dp, or (1) shared out */
 };
 
 enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_ADAFACTOR, OPTIMIZER_SGD };
