@@ -177,9 +177,10 @@ struct network {
     int32_t ends, end_room;
     int code;
 
-    bool local;        /* HBM takes part: what changed is filled, and what it reaches */
-    double early_frac; /* flows of a group that are due within this share of the time end now */
-    double late_frac;  /* a group's flows end when so much more of the time has passed */
+    bool local; /* HBM takes part: what changed is filled, and what it reaches */
+    double
+        early_frac; /* flows of a group (none are if `local`) that are due within this share of the time end now */
+    double late_frac; /* a group's flows end when so much more of the time has passed */
 
     /* Nothing below is allocated before the first path. */
     struct bundle *bundle; /* [map.links] */
