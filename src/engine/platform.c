@@ -15,7 +15,7 @@ char *platform_chip_name(int chip, char name[static PLATFORM_NAME])
 
 char *platform_link_name(const struct slice *slice, int link, char name[static PLATFORM_NAME])
 {
-    static const char *const kinds[] = {"hbm", "pcie", "compute"}; /* as resource.h counts them */
+    static const char *const kinds[] = {"hbm", "pcie", "joint", "compute"}; /* as resource.h counts them */
     int beyond = link - slice_link_ids(slice);
     if (beyond >= 0)
         snprintf(name, PLATFORM_NAME, "TPU:%d.%s", beyond % slice->chips, kinds[beyond / slice->chips]);
