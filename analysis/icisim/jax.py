@@ -115,7 +115,8 @@ class Topology:
         self.coords = [_place(device.coords, getattr(device, "core_on_chip", 0)) for device in self.devices]
 
     def mesh(self, axes: Mapping[str, int] | str) -> jax.sharding.Mesh:
-        """A mesh over all devices: as `jax.experimental.mesh_utils` lays it, or by hand: "fsdp=x*y,tp=z"."""
+        """A mesh over all devices: as `jax.experimental.mesh_utils` lays it, which splits physical axes if it has to, or by hand:
+        "fsdp=x*y,tp=z"."""
         _jax()
         import numpy as np
         from jax.sharding import Mesh
@@ -124,15 +125,16 @@ class Topology:
             if math.prod(axes.values()) != len(self.devices):
                 raise Error(f"mesh {dict(axes)} has {math.prod(axes.values())} devices, {self.chip} {self.slice} has {len(self.devices)}")
             if self.is_tpu:
-                from jax.experimental import topologies
+                from jax.experimental import mesh_utils
 
                 with contextlib.suppress(NotImplementedError, ValueError, AssertionError):
-                    return topologies.make_mesh(self.description, tuple(axes.values()), tuple(axes))
+                    return Mesh(mesh_utils.create_device_mesh(tuple(axes.values()), self.devices, allow_split_physical_axes=True),
+                                tuple(axes))
             axes = ",".join(f"{name}={size}" for name, size in axes.items())
         if self.cores > 1:
             names, sizes = zip(*((part.split("=")[0], int(part.split("=")[1])) for part in axes.split(",")))
             return Mesh(np.array(self.devices).reshape(sizes), names)
-        laid = _native.Slice({"chip": self.chip, "slice": self.slice, "mesh": axes})
+        laid = _native.Slice({"chip": self.chip, "slice": self.slice, "mesh": axes, "allow-split-physical-axes": "on"})
         at = {place[: len(self.shape)]: device for place, device in zip(self.coords, self.devices)}
         shape = _sizes(axes, dict(zip("xyz", self.shape)))
         return Mesh(np.array([at[place] for place in laid.order]).reshape(tuple(shape.values())), tuple(shape))

@@ -91,6 +91,9 @@ def test_topology():
     assert dict(mesh.shape) == {"dp": 2, "tp": 4}
     with pytest.raises(icisim.Error, match="has 8"):
         topo.mesh({"dp": 3})
+    # tp=2 splits an axis of four chips, where jax.make_mesh would fail
+    split = ij.topology("v6e", "4x4").mesh({"fsdp": 8, "tp": 2})
+    assert [device.id for device in split.devices.flat] == [0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15]
 
 
 @pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
@@ -139,6 +142,18 @@ def test_tpu_devices():
     topo = ij.topology("v5p", "4x4x4")
     assert topo.is_tpu and topo.devices[0].platform == "tpu" and len(topo.devices) == 64 and topo.wrap == (True,) * 3
     assert dict(topo.mesh({"fsdp": 16, "tp": 4}).shape) == {"fsdp": 16, "tp": 4}
+
+
+@pytest.mark.libtpu
+@pytest.mark.parametrize("fsdp, tp", [(16, 1), (8, 2), (4, 4), (2, 8)])
+def test_meshes_are_those_of_the_cpu(fsdp, tp, monkeypatch):
+    """JAX lays a mesh over TPUs as we lay it over virtual devices."""
+    def ids():
+        return [device.id for device in ij.topology("v6e", "4x4").mesh({"fsdp": fsdp, "tp": tp}).devices.flat]
+
+    on_tpu = ids()
+    monkeypatch.setenv("ICISIM_LIBTPU", "0")
+    assert ids() == on_tpu
 
 
 def test_example(tmp_path):
