@@ -321,27 +321,38 @@ static double median_off(const struct measured_compare *compare, bool fitted)
 static int print_points(const struct measured_compare *compare, int width, FILE *out, struct status *st)
 {
     const struct fitting *fitting = &compare->fitting;
+    double fitted = median_off(compare, true);
+    bool any = !isnan(fitted);
     struct table table =
-        table_of("size (B), measured (us)%.2f, simulated (us)%.2f, difference (%)%+.2f, with fit "
-                 "(us)%.2f, difference (%)%+.2f, line (), collective");
+        any ? table_of("size (B), measured (us)%.2f, simulated (us)%.2f, difference (%)%+.2f, with fit "
+                       "(us)%.2f, difference (%)%+.2f, line (), collective")
+            : table_of("size (B), measured (us)%.2f, simulated (us)%.2f, difference (%)%+.2f, line (), "
+                       "collective");
     table.most = width;
     table.in_us = true;
     for (const struct measured_pair *pair = compare->pair; pair < compare->pair + compare->pairs; pair++)
-        table_row(&table, pair->size_bytes, pair->measured_s, pair->simulated_s, off_frac(pair),
-                  pair->fitted_s, pair->fitted_s / pair->measured_s - 1, (double)pair->line, pair->what);
+        if (any)
+            table_row(&table, pair->size_bytes, pair->measured_s, pair->simulated_s, off_frac(pair),
+                      pair->fitted_s, pair->fitted_s / pair->measured_s - 1, (double)pair->line, pair->what);
+        else
+            table_row(&table, pair->size_bytes, pair->measured_s, pair->simulated_s, off_frac(pair),
+                      (double)pair->line, pair->what);
     fprintf(out,
             "# %d of %d times in %s (columns of %s), worst first; difference: the time to its left over the "
             "measured "
             "one, minus 1\n",
             fitting->rows, fitting->measured.rows, fitting->file, fitting->measured.kind);
     int code = table_end(&table, out, st);
-    double fitted = median_off(compare, true);
     fprintf(out, "# median difference: %.2f %%", 100 * median_off(compare, false));
-    if (!isnan(fitted))
+    if (any)
         fprintf(out, "; with the fit %.2f %%", 100 * fitted);
     fputc('\n', out);
     for (int c = 0; c < fitting->chips && code == 0; c++)
         code = print_change(fitting, &fitting->chip[c], out, st);
+    if (fitting->chips == 0)
+        fputs("# fit: nothing to change of a chip, as none of these is a ring over one axis; icisim fit has "
+              "a line, alpha + bytes / bandwidth\n",
+              out);
     fitting_print_dropped(fitting, out);
     return code;
 }
