@@ -47,7 +47,7 @@ def _text(value: Any) -> str:
 
 def _path(op: Any) -> Any:
     """Workloads that are compiled in need no folder."""
-    if isinstance(op, str) and _native.is_workload(op) and os.sep not in op and not Path(op).exists():
+    if isinstance(op, str) and _native.is_workload(op) and os.sep not in op.removeprefix("by-hand/") and not Path(op).exists():
         return "workloads/" + op
     return op
 

@@ -47,7 +47,7 @@ def show(browser, request):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "model.html"
-    icisim.program("run", "llama-8b.yaml" if os.path.exists("llama-8b.yaml") else "workloads/by-hand/llama-8b.yaml", "--html", path)
+    icisim.program("run", "workloads/by-hand/llama-8b.yaml", "--html", path)
     return path
 
 
@@ -58,7 +58,7 @@ def window(page):
 def test_model(show, model):
     assert model.stat().st_size < 5_000_000
     page = show(model)
-    told = icisim.run("workloads/llama-8b.yaml")[0]
+    told = icisim.run("workloads/by-hand/llama-8b.yaml")[0]
     answer = f"llama-8b.yaml takes {told.time_s * 1e3:.4g} ms on v5p 4x4x4, an MFU of {told.mfu_frac * 100:.1f} %"
     assert answer in page.inner_text("#answer")
     assert int(re.search(r"(\d+) spans", page.inner_text("#main"))[1]) > 5000

@@ -86,7 +86,7 @@ def table(results):
 
 def test_processes_give_the_same_table():
     points = dict(op=["all-gather", "all-reduce"], slice=["4x4", "2x4"], size=["1MiB", "5MB"], ring=["uni", "bidi"])
-    search = dict(op="llama-8b.yaml", chip="v5p", chips=8, mesh="all", top=5)
+    search = dict(op="by-hand/llama-8b.yaml", chip="v5p", chips=8, mesh="all", top=5)
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
         assert table(icisim.run(**points, executor=executor)) == table(icisim.run(**points))
         swept = icisim.sweep("all-gather", slice="4x4,2x4", size="64KiB:4MiB:x4", executor=executor)
@@ -158,7 +158,7 @@ def test_configurations(tmp_path):
 
 
 def test_models_have_tables():
-    result = icisim.run("llama-8b.yaml", layers=2)[0]
+    result = icisim.run("by-hand/llama-8b.yaml", layers=2)[0]
     assert set(result.collectives["category"]) == {"all-gather", "reduce-scatter"}
     assert 0 < result.table["total_time_s"].sum()
 
