@@ -90,6 +90,24 @@ grep -q 'all-reduce .* 1152921504606846976  4722366482869645213696 ' out || fail
 module nested 1 5000000 >slow.hlo
 refused 'allow more time (--time-limit)' run slow.hlo --slice 4 --chip v4 --unroll --time-limit 1ms
 
+# Limits bind what reads and builds, too: 40,000 instructions are some 10 MB and 100 ms.
+{
+    printf 'HloModule m, replica_count=4\nENTRY main {\n  i0 = f32[1024] parameter(0)\n'
+    seq 1 200000 | awk '{ printf "  i%d = f32[1024] add(i%d, i%d)\n", $1, $1 - 1, int($1 / 2) }'
+    printf '  ROOT r = f32[1024] copy(i200000)\n}\n'
+} >many.hlo
+if [ $most_s -eq 10 ]; then
+    for option in '' --count-only --unroll; do
+        # shellcheck disable=SC2086
+        refused 'out of memory; try' run many.hlo --slice 4 --chip v4 $option --memory-limit 16MiB
+        # shellcheck disable=SC2086
+        refused 'this took longer than it may; allow more time (--time-limit)' run many.hlo --slice 4 --chip v4 $option --time-limit 1ms
+    done
+    "$program" sweep many.hlo --slice 4 --chip v4 --memory-limit 16MiB --csv rows.csv 2>err
+    grep -q 'out of memory' err || fail "a sweep of what does not fit: $(cat err rows.csv)"
+fi
+"$program" run many.hlo --slice 4 --chip v4 --count-only >out || fail 'many instructions are refused'
+
 # Files whose text is short of what it says, or long.
 {
     echo 'a: &a'

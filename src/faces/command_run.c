@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* icisim run: one row a point, and a look inside. */
+#include "base/time_limit.h"
 #include "faces/command.h"
 #include "faces/outputs.h"
 #include "faces/ranking.h"
@@ -56,9 +57,12 @@ static int count(struct outputs *outputs, struct status *st)
     for (int64_t i = 0; i < outputs->grid.points && code == 0; i++) {
         struct point point;
         grid_point(&outputs->grid, i, &point);
+        budget_hold(&outputs->held, &point, 1);
+        time_hold(point.run.time_limit_s);
         code = count_point(&point, &outputs->catalog, st);
         if (code == 0 && outputs->memory)
             code = count_memory(&point, &outputs->catalog, st);
+        time_release();
     }
     return code;
 }

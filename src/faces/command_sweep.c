@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/time_limit.h"
 #include "base/workers.h"
 #include "faces/command.h"
 #include "faces/progress.h"
@@ -74,6 +75,7 @@ static void work(void *context, int64_t index, void *result)
     int64_t row = sweep->first + index, at = point_of(sweep, row);
     grid_point(grid, at, &point);
     budget_hold(&sweep->held, &point, sweep->jobs);
+    time_hold(2 * point.run.time_limit_s); /* to build it, and to simulate it */
     batch_result(&sweep->batch, job_batch(grid, at), &point, &sweep->catalog, &outcome->result, &own);
     int64_t reference = rows_reference(grid, at, &outcome->result);
     if (reference < 0 || comes(sweep, row, reference))

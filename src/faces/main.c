@@ -9,6 +9,7 @@
 
 #include "base/version.h"
 #include "faces/command.h"
+#include "study/budget.h"
 
 static void print_help(void)
 {
@@ -43,6 +44,8 @@ static int run_command(int argc, char **argv, struct status *st)
         return st->code;
     settings_init(&settings);
     int code = command_parse(command, argc - 1, argv + 1, &settings, st);
+    if (code == 0)
+        budget_hold_command(settings_text(&settings, "memory-limit"));
     if (code == 0)
         command->run(&settings, st);
     settings_locate(&settings, st);

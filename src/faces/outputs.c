@@ -9,6 +9,7 @@
 
 #include "base/memory_limit.h"
 #include "base/stopwatch.h"
+#include "base/time_limit.h"
 #include "faces/rows.h"
 #include "report/memory_print.h"
 #include "report/module_print.h"
@@ -143,11 +144,13 @@ static int run_point(struct outputs *outputs, int64_t index, struct status *st)
     grid_point(grid, index, &point);
     outputs->batch.job.options.few_layers = !shows_single_ops(outputs);
     budget_hold(&outputs->held, &point, 1);
+    time_hold(point.run.time_limit_s);
     int code = batch_open(&outputs->batch, job_batch(grid, index), &point, &outputs->catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);
     job->has_data |= outputs->dump;
     if (code == 0)
         code = job_build(job, st);
+    time_release(); /* engines look at a clock */
     struct spent building = stopwatch_lap(&stopwatch);
     if (outputs->dump) {
         if (code == 0)

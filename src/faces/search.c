@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time_limit.h"
 #include "base/workers.h"
 #include "faces/progress.h"
 #include "faces/rows.h"
@@ -59,6 +60,7 @@ static void work(void *context, int64_t index, void *result)
     struct status own = {0};
     grid_point(search->grid, search->sorted ? candidate_of(search, index)->index : index, &point);
     budget_hold(&search->held, &point, search->jobs);
+    time_hold(2 * point.run.time_limit_s); /* to build it, and to simulate it */
     if (search->sorted)
         job_result_with(&point, &(struct job_options){.time_only = true}, search->catalog, result, &own);
     else

@@ -38,6 +38,15 @@ void budget_hold(struct budget_hold *held, const struct point *point, int worker
     memory_hold(most_for(point, workers));
 }
 
+void budget_hold_command(const char *memory_limit)
+{
+    struct status own = {0};
+    struct point point = {.run.memory_limit_bytes = 0};
+    if (memory_limit)
+        units_parse_bytes("--memory-limit", memory_limit, &point.run.memory_limit_bytes, &own);
+    memory_hold(most_for(&point, 1));
+}
+
 static const char cure[] = "take a smaller slice, fewer axes at once, --all-to-all ring or --fold on";
 
 static int check(const struct point *point, double bytes, double seconds, struct status *st)

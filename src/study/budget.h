@@ -27,6 +27,9 @@ struct budget_hold {
  * is takes longer than they do, so that it is asked ten times a second at most. */
 void budget_hold(struct budget_hold *held, const struct point *point, int workers);
 
+/* Bounds what a command takes that has no points, or before it comes to them: to --memory-limit, NULL if it was not given. */
+void budget_hold_command(const char *memory_limit);
+
 /* Before a program is built that has so many sends at once on each chip; and before an engine runs one. */
 int budget_build(const struct point *point, double sends, struct status *st);
 int budget_run(const struct point *point, const struct program *program, struct status *st);

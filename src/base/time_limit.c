@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/time_limit.h"
+
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* What is written is temporary until it is whole, so that nothing is left of it. */
+static void give_up(int number)
+{
+    static const char line[] =
+        "icisim: this took longer than it may; allow more time (--time-limit), or take "
+        "a smaller module, model or slice\n";
+    (void)number;
+    ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);
+    _exit(written < 0 ? 3 : 2);
+}
+
+static void set_timer(double seconds)
+{
+    struct itimerval timer = {.it_value.tv_sec = (time_t)seconds};
+    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
+    setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+void time_hold(double seconds)
+{
+    static const double least_s = 0.1, most_s = 1e8;
+    if (!(seconds > 0 && seconds < most_s))
+        return;
+    sigaction(SIGPROF, &(struct sigaction){.sa_handler = give_up}, NULL);
+    set_timer(seconds * 1.1 + least_s);
+}
+
+void time_release(void)
+{
+    set_timer(0);
+}
