@@ -43,6 +43,11 @@ for file in libicisim.so icisim/icisim_simgrid.so; do
     seen=$(nm -D --defined-only "$lib/$file" | awk '$3 !~ /^icisim_/')
     [ -z "$seen" ] || fail "$file exports $seen"
 done
+# It does not end, print, or change what signals do or the locale of the process: what it forks for SimGrid has _exit, signal,
+# setitimer and sigprocmask.
+seen=$(nm -D --undefined-only "$lib/libicisim.so" | awk '{ sub("@.*", "", $2); print $2 }' |
+    grep -xE 'exit|quick_exit|abort|raise|kill|puts|putchar|printf|vprintf|__printf_chk|__vprintf_chk|perror|stderr|setlocale|sigaction|alarm|system|chdir|putenv|setenv|gsl_set_error_handler(_off)?' || true)
+[ ${#flags[@]} -gt 0 ] || [ -z "$seen" ] || fail "libicisim.so calls $seen"
 seen=$(nm --defined-only -g "$lib/libicisim.a" | awk 'NF == 3 && $3 !~ /^icisim_/')
 [ -z "$seen" ] || fail "libicisim.a shows $seen"
 declared=$(grep -ho 'ICISIM_API .*\bicisim_[a-zA-Z_]*(' "$prefix"/include/icisim/*.h | grep -o 'icisim_[a-zA-Z_]*($' | tr -d '(' | sort)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The public library, as a user of it sees it: this file includes none of our own headers but the suite's, and is
  * linked with libicisim.so. */
+#include <errno.h>
 #include <icisim/icisim.h>
 #include <locale.h>
 #include <math.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -391,5 +394,137 @@ static void outputs(void)
     remove(path);
 }
 
-SUITE("library", TEST(versions), TEST(chips), TEST(options), TEST(workload_files), TEST(results),
-      TEST(slices), TEST(programs), TEST(faults), TEST(collectives), TEST(locales), TEST(outputs))
+/* A handle or a text that is NULL is a fault; to free NULL is none. */
+static void nulls(void)
+{
+    struct icisim_point *point = POINT({"op", "all-gather"}, {"size", "24MB"}, {"slice", "4"});
+    struct icisim_chip *chip = icisim_chip_new("v5e", "spec", &st);
+    struct icisim_slice *slice = icisim_slice_new(point, &st);
+    struct icisim_program *program = icisim_program_new(slice, &st);
+    struct icisim_result *result = icisim_point_run(point, &st);
+    double value;
+    fails(icisim_point_set(NULL, "op", "all-gather", &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_point_set(point, NULL, "all-gather", &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_point_set(point, "op", NULL, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_point_unset(NULL, "op", &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_point_unset(point, NULL, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_point_read(NULL, "w.yaml", &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_point_read(point, NULL, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_point_write(NULL, "trace", "t.json", &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_point_write(point, NULL, "t.json", &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_point_write(point, "trace", NULL, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_result_real(NULL, "time_s", &value, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_result_real(result, NULL, &value, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_result_real(result, "time_s", NULL, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_chip_peak_flops(NULL, "bf16", &value, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_chip_peak_flops(chip, NULL, &value, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_chip_peak_flops(chip, "bf16", NULL, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_program_check(NULL, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_collective_append(NULL, point, -1, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_collective_append(program, NULL, -1, &st), ICISIM_INPUT, "is NULL");
+    const bool handles = icisim_point_run(NULL, &st) || icisim_result_text(NULL, "op", &st) ||
+                         icisim_result_text(result, NULL, &st) || icisim_chip_new(NULL, "spec", &st) ||
+                         icisim_chip_new("v5e", NULL, &st) || icisim_slice_new(NULL, &st) ||
+                         icisim_program_new(NULL, &st) || icisim_trace_new(NULL, "event", &st) ||
+                         icisim_trace_new(program, NULL, &st);
+    CU_ASSERT_FALSE(handles);
+    fails(st.code, ICISIM_INPUT, "is NULL");
+    CU_ASSERT_EQUAL(icisim_point_set(NULL, NULL, NULL, NULL), ICISIM_INPUT); /* nobody is told */
+    icisim_trace_free(NULL);
+    icisim_result_free(NULL);
+    icisim_point_free(NULL);
+    icisim_slice_free(NULL);
+    icisim_chip_free(NULL);
+    icisim_program_free(NULL);
+    icisim_result_free(result);
+    icisim_program_free(program);
+    icisim_slice_free(slice);
+    icisim_chip_free(chip);
+    icisim_point_free(point);
+}
+
+/* What a program has of its own: what each signal does, which are blocked, the locale, errno. */
+struct own {
+    struct sigaction action[NSIG];
+    sigset_t blocked;
+    locale_t locale;
+    char name[80];
+    int number;
+};
+
+static struct own look(void)
+{
+    struct own own = {.locale = uselocale((locale_t)0), .number = errno};
+    for (int s = 1; s < NSIG; s++)
+        sigaction(s, NULL, &own.action[s]);
+    sigprocmask(SIG_BLOCK, NULL, &own.blocked);
+    snprintf(own.name, sizeof own.name, "%s", setlocale(LC_ALL, NULL));
+    errno = own.number;
+    return own;
+}
+
+static void is_left_alone(const struct own *before)
+{
+    const struct own after = look();
+    CU_ASSERT_EQUAL(after.number, before->number);
+    CU_ASSERT(after.locale == before->locale && strcmp(after.name, before->name) == 0);
+    for (int s = 1; s < NSIG; s++) {
+        CU_ASSERT(before->action[s].sa_handler == after.action[s].sa_handler);
+        CU_ASSERT_EQUAL(sigismember(&before->blocked, s), sigismember(&after.blocked, s));
+    }
+}
+
+static void on_usr1(int number)
+{
+    (void)number;
+}
+
+/* Calls that work and calls that do not, in each engine, leave that alone, and print nothing. */
+static void the_callers_own(void)
+{
+    FILE *printed = tmpfile();
+    int kept[2] = {dup(1), dup(2)};
+    sigset_t two;
+    sigemptyset(&two);
+    sigaddset(&two, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &two, NULL);
+    signal(SIGUSR1, on_usr1);
+    signal(SIGPIPE, SIG_IGN);
+    fflush(NULL);
+    dup2(fileno(printed), 1);
+    dup2(fileno(printed), 2);
+    errno = EXDEV;
+    const struct own before = look();
+    const char *const faults[][2] = {
+        {"slice", "4x4x4x4"}, {"chip", "/no/chip.yaml"}, {"size", "64m"}, {"engine", "x"}};
+    struct icisim_point *point = POINT({"op", "ragged-all-to-all"}, {"size", "7MB"}, {"slice", "2x4"},
+                                       {"pair-sizes", "random:3"}, {"dtype", "int8"});
+    for (int e = 0; e < 3; e++) {
+        OKAY(icisim_point_set(point, "engine", icisim_engine_name(e), &st), st);
+        run_point(point);
+        is_left_alone(&before);
+    }
+    icisim_point_read(point, "/no/workload.yaml", &st);
+    icisim_point_write(point, "links", "/no/folder/links.csv", &st);
+    is_left_alone(&before);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        icisim_point_set(point, faults[i][0], faults[i][1], &st);
+        icisim_result_free(icisim_point_run(point, &st));
+        is_left_alone(&before);
+    }
+    icisim_point_free(point);
+    fflush(NULL);
+    CU_ASSERT_EQUAL(lseek(fileno(printed), 0, SEEK_END), 0);
+    dup2(kept[0], 1);
+    dup2(kept[1], 2);
+    close(kept[0]);
+    close(kept[1]);
+    fclose(printed);
+    signal(SIGUSR1, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &two, NULL);
+}
+
+SUITE("library", TEST(nulls), TEST(the_callers_own), TEST(versions), TEST(chips), TEST(options),
+      TEST(workload_files), TEST(results), TEST(slices), TEST(programs), TEST(faults), TEST(collectives),
+      TEST(locales), TEST(outputs))

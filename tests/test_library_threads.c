@@ -5,8 +5,43 @@
 
 #include "suite.h"
 
-enum { THREADS = 4, SHAPES = 6 };
+enum { THREADS = 8, SHAPES = 6, CASES = SHAPES + 4 };
 static const char *const shapes[SHAPES] = {"a=16", "a=8,b=2", "a=4,b=4", "a=2,b=8", "b=16", "a=2,b=2,c=4"};
+
+/* And one of each other kind: a matmul, random traffic, a model, a model of experts. */
+static const char *const others[CASES - SHAPES][3] = {
+    {"op", "bf16[1024@x,2048] . bf16[2048,8192@x] -> bf16[1024@x,8192]", NULL},
+    {"op", "ragged-all-to-all", "random:7"},
+    {NULL, "workloads/net-fsdp-tp.yaml", NULL},
+    {NULL, "workloads/moe-example.yaml", NULL},
+};
+
+static void run(struct icisim_point *point, double *time_s)
+{
+    struct icisim_status own;
+    struct icisim_result *result = icisim_point_run(point, &own);
+    if (result)
+        icisim_result_real(result, "time_s", time_s, &own);
+    icisim_result_free(result);
+}
+
+static void run_other(int which, double *time_s)
+{
+    struct icisim_point *point = icisim_point_new(NULL);
+    const char *const *other = others[which];
+    if (!other[0])
+        icisim_point_read(point, other[1], NULL);
+    else
+        icisim_point_set(point, other[0], other[1], NULL);
+    if (other[0])
+        icisim_point_set(point, "slice", "4x2", NULL);
+    if (other[2]) {
+        icisim_point_set(point, "size", "24192B", NULL);
+        icisim_point_set(point, "pair-sizes", other[2], NULL);
+    }
+    run(point, time_s);
+    icisim_point_free(point);
+}
 
 static void *search(void *times_s)
 {
@@ -18,25 +53,24 @@ static void *search(void *times_s)
         icisim_point_set(point, "size", "7MB", &own);
         icisim_point_set(point, "mesh", shapes[i], &own);
         icisim_point_set(point, "allow-split-physical-axes", "on", &own);
-        struct icisim_result *result = icisim_point_run(point, &own);
-        if (result)
-            icisim_result_real(result, "time_s", (double *)times_s + i, &own);
-        icisim_result_free(result);
+        run(point, (double *)times_s + i);
     }
     icisim_point_free(point);
+    for (int i = SHAPES; i < CASES; i++)
+        run_other(i - SHAPES, (double *)times_s + i);
     return NULL;
 }
 
 static void threads(void)
 {
     pthread_t thread[THREADS];
-    double want[SHAPES] = {0}, got[THREADS][SHAPES] = {{0}};
+    double want[CASES] = {0}, got[THREADS][CASES] = {{0}};
     search(want);
     for (int t = 0; t < THREADS; t++)
         CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[t], NULL, search, got[t]), 0);
     for (int t = 0; t < THREADS; t++) {
         pthread_join(thread[t], NULL);
-        for (int i = 0; i < SHAPES; i++)
+        for (int i = 0; i < CASES; i++)
             CU_ASSERT(want[i] > 0 && !(got[t][i] < want[i]) && !(got[t][i] > want[i]));
     }
 }

@@ -27,8 +27,8 @@
  * Threads: the library has no state of its own. Any number of threads may call it at the same time as long as
  * no two of them use the same handle and one of them changes it; functions that take a `const` handle do not.
  * The exception is the engine "simgrid", which forks: see trace.h. No function exits, aborts, prints
- * (icisim_program_dump() apart) or changes the locale, and numbers are read and written with a decimal point in
- * every locale.
+ * (icisim_program_dump() apart), or changes errno, the locale, what signals do or which are blocked; numbers are read and
+ * written with a decimal point in every locale.
  *
  * Units: SI, in the names: _s, _bytes, _Bps, _flops. Every bandwidth is one-way.
  * Errors: status.h. Ownership: handles from a _new() are the caller's, to be freed by the _free() of the same

@@ -4,7 +4,8 @@
  *
  * A function that can fail takes a `struct icisim_status *` as its last argument and returns a code, or a
  * handle that is NULL after a failure. It sets the status, to ICISIM_OK too, so that a status needs no
- * initialiser. NULL is allowed.
+ * initialiser. A status that is NULL is allowed. A handle, a name or a text that is NULL is a fault, ICISIM_INPUT; functions
+ * without a status need what they take, but for those that free.
  *
  * Units: none. Errors: the codes. Ownership: the caller's, nothing is allocated.
  */

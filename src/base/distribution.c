@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_errno.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <gsl/gsl_sort.h>
@@ -18,12 +17,12 @@ static gsl_rng *rng_of(struct generator *generator)
 
 int generator_open(struct generator **generator, uint64_t seed, struct status *st)
 {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off(); /* it would abort */
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_set_error_handler(handler);
+    /* What gsl_rng_alloc() does, which aborts without memory, unless a handler is set that all threads share. */
+    gsl_rng *rng = calloc(1, sizeof *rng);
     *generator = (struct generator *)rng;
-    if (!rng)
+    if (!rng || !(rng->state = calloc(1, gsl_rng_mt19937->size)))
         return status_nomem(st);
+    rng->type = gsl_rng_mt19937;
     gsl_rng_set(rng, (unsigned long)seed);
     return 0;
 }

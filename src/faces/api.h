@@ -36,9 +36,13 @@ struct icisim_slice {
 struct api_call {
     struct status st;
     locale_t before;
+    int number; /* errno, which is the caller's */
 };
 
 struct api_call api_begin(void);
+
+/* Is all given that has to be? If not, the call fails. */
+bool api_given(struct api_call *call, bool all);
 
 /* Tells the caller's status, which may be NULL. Returns `code`. */
 int api_end(struct api_call *call, int code, struct icisim_status *st);

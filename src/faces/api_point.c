@@ -47,13 +47,14 @@ int icisim_point_set(struct icisim_point *point, const char *option, const char 
                      struct icisim_status *st)
 {
     struct api_call call = api_begin();
-    return api_end(&call, set(point, option, text, &call.st), st);
+    bool given = api_given(&call, point && option && text);
+    return api_end(&call, given ? set(point, option, text, &call.st) : call.st.code, st);
 }
 
 int icisim_point_unset(struct icisim_point *point, const char *name, struct icisim_status *st)
 {
     struct api_call call = api_begin();
-    const struct option_row *option = find_option(name, &call.st);
+    const struct option_row *option = api_given(&call, point && name) ? find_option(name, &call.st) : NULL;
     if (option)
         settings_drop(&point->settings, name);
     return api_end(&call, call.st.code, st);
@@ -68,7 +69,8 @@ const char *icisim_point_get(const struct icisim_point *point, const char *name)
 int icisim_point_read(struct icisim_point *point, const char *path, struct icisim_status *st)
 {
     struct api_call call = api_begin();
-    return api_end(&call, settings_read(&point->settings, path, &call.st), st);
+    bool given = api_given(&call, point && path);
+    return api_end(&call, given ? settings_read(&point->settings, path, &call.st) : call.st.code, st);
 }
 
 struct icisim_point *icisim_point_new(struct icisim_status *st)
@@ -104,6 +106,10 @@ struct icisim_result *icisim_point_run(struct icisim_point *point, struct icisim
 {
     struct api_call call = api_begin();
     struct point said;
+    if (!api_given(&call, point)) {
+        api_end(&call, call.st.code, st);
+        return NULL;
+    }
     const struct job_options options = {.cancelled = &point->cancelled};
     struct icisim_result *result = calloc(1, sizeof *result);
     int code = result ? api_point(point, &said, &call.st) : status_nomem(&call.st);
@@ -147,6 +153,8 @@ int icisim_point_write(struct icisim_point *point, const char *what, const char 
     struct api_call call = api_begin();
     struct output output = {0};
     const struct run_writer *writer = run_writers;
+    if (!api_given(&call, point && what && path))
+        return api_end(&call, call.st.code, st);
     while (writer->name && strcmp(writer->name, what) != 0)
         writer++;
     int code = writer->name
@@ -216,7 +224,8 @@ int icisim_result_real(const struct icisim_result *result, const char *name, dou
                        struct icisim_status *st)
 {
     struct api_call call = api_begin();
-    const struct column *column = find_column(name, false, &call.st);
+    bool given = api_given(&call, result && name && value);
+    const struct column *column = given ? find_column(name, false, &call.st) : NULL;
     if (column)
         *value = column_value(column, &result->result);
     return api_end(&call, call.st.code, st);
@@ -225,7 +234,7 @@ int icisim_result_real(const struct icisim_result *result, const char *name, dou
 const char *icisim_result_text(const struct icisim_result *result, const char *name, struct icisim_status *st)
 {
     struct api_call call = api_begin();
-    const struct column *column = find_column(name, true, &call.st);
+    const struct column *column = api_given(&call, result && name) ? find_column(name, true, &call.st) : NULL;
     api_end(&call, call.st.code, st);
     return column ? column_text(column, &result->result) : NULL;
 }

@@ -24,6 +24,10 @@ struct icisim_trace {
 struct icisim_program *icisim_program_new(const struct icisim_slice *slice, struct icisim_status *st)
 {
     struct api_call call = api_begin();
+    if (!api_given(&call, slice)) {
+        api_end(&call, call.st.code, st);
+        return NULL;
+    }
     size_t chips = (size_t)slice->machine.slice.chips;
     struct icisim_program *program = calloc(1, sizeof *program);
     if (program) {
@@ -150,7 +154,7 @@ static int check(const struct icisim_program *program, struct status *st)
 int icisim_program_check(const struct icisim_program *program, struct icisim_status *st)
 {
     struct api_call call = api_begin();
-    return api_end(&call, check(program, &call.st), st);
+    return api_end(&call, api_given(&call, program) ? check(program, &call.st) : call.st.code, st);
 }
 
 void icisim_program_dump(const struct icisim_program *program, FILE *out)
@@ -194,8 +198,8 @@ int32_t icisim_collective_append(struct icisim_program *program, struct icisim_p
     struct api_call call = api_begin();
     struct point said;
     struct job job = {0};
-    bool open =
-        api_point(point, &said, &call.st) == 0 && job_open(&job, &said, &point->catalog, &call.st) == 0;
+    bool open = api_given(&call, program && point) && api_point(point, &said, &call.st) == 0 &&
+                job_open(&job, &said, &point->catalog, &call.st) == 0;
     int32_t done = open ? append(program, &job, after, &call.st) : call.st.code;
     job_close(&job);
     return api_end(&call, done, st);
@@ -244,7 +248,9 @@ struct icisim_trace *icisim_trace_new(const struct icisim_program *program, cons
 {
     struct api_call call = api_begin();
     struct icisim_trace *trace = calloc(1, sizeof *trace);
-    int code = trace ? run_program(program, engine, &trace->trace, &call.st) : status_nomem(&call.st);
+    int code = !api_given(&call, program && engine) ? call.st.code
+               : trace                              ? run_program(program, engine, &trace->trace, &call.st)
+                                                    : status_nomem(&call.st);
     if (api_end(&call, code, st) == 0)
         return trace;
     icisim_trace_free(trace);

@@ -30,7 +30,9 @@ struct icisim_chip *icisim_chip_new(const char *name_or_path, const char *profil
 {
     struct api_call call = api_begin();
     struct icisim_chip *chip = calloc(1, sizeof *chip);
-    int code = chip ? load(chip, name_or_path, profile, &call.st) : status_nomem(&call.st);
+    int code = !api_given(&call, name_or_path && profile) ? call.st.code
+               : chip                                     ? load(chip, name_or_path, profile, &call.st)
+                                                          : status_nomem(&call.st);
     if (api_end(&call, code, st) == 0)
         return chip;
     icisim_chip_free(chip);
@@ -68,7 +70,7 @@ int icisim_chip_peak_flops(const struct icisim_chip *chip, const char *dtype, do
                            struct icisim_status *st)
 {
     struct api_call call = api_begin();
-    int index = dtype_by_name(dtype, &call.st);
+    int index = api_given(&call, chip && dtype && flops) ? dtype_by_name(dtype, &call.st) : call.st.code;
     int code = index < 0 ? index : chip_peak(&chip->chip, (enum dtype_id)index, flops, &call.st);
     return api_end(&call, code, st);
 }
@@ -91,7 +93,9 @@ struct icisim_slice *icisim_slice_new(const struct icisim_point *point, struct i
 {
     struct api_call call = api_begin();
     struct icisim_slice *slice = calloc(1, sizeof *slice);
-    int code = slice ? open_slice(slice, point, &call.st) : status_nomem(&call.st);
+    int code = !api_given(&call, point) ? call.st.code
+               : slice                  ? open_slice(slice, point, &call.st)
+                                        : status_nomem(&call.st);
     if (api_end(&call, code, st) == 0)
         return slice;
     icisim_slice_free(slice);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/version.h"
@@ -14,16 +15,32 @@ _Static_assert((int)ICISIM_STATUS_TEXT >= (int)sizeof(((struct status *)0)->text
 struct api_call api_begin(void)
 {
     /* glibc has the C locale ready: this allocates nothing, and there is nothing to free */
-    return (struct api_call){.before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0))};
+    int number = errno;
+    return (struct api_call){.before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0)), .number = number};
+}
+
+bool api_given(struct api_call *call, bool all)
+{
+    if (!all)
+        status_fail(&call->st, STATUS_INPUT, "a handle, or a text, is NULL");
+    return all;
+}
+
+/* Two faults of input have codes of their own inside. */
+static int public_code(int code)
+{
+    return code == STATUS_MEMORY ? ICISIM_LIMIT : code == STATUS_UNEVEN ? ICISIM_INPUT : code;
 }
 
 int api_end(struct api_call *call, int code, struct icisim_status *st)
 {
+    code = public_code(code);
     uselocale(call->before);
     if (st) {
         st->code = code < 0 ? code : ICISIM_OK;
         snprintf(st->text, sizeof st->text, "%s", code < 0 ? call->st.text : "");
     }
+    errno = call->number;
     return code;
 }
 
