@@ -79,10 +79,12 @@ static int find_best(const struct lower *lower, const struct collective *collect
 
 static const struct lowered_share *find_known(const struct lower *lower, const struct lowered_share *key)
 {
-    for (const struct lowered_share *known = lower->share; known < lower->share + lower->shares; known++)
+    for (int i = 0; i < lower->shares; i++) {
+        const struct lowered_share *known = &lower->share[i];
         if (known->slot == key->slot && known->whole == key->whole && known->kind == key->kind &&
             known->bytes == key->bytes)
             return known;
+    }
     return NULL;
 }
 

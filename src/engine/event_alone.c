@@ -98,8 +98,8 @@ static bool run_op(struct alone *alone, int32_t o)
     stay->end_s = 0;
     if (!op_takes_part(program, op, 0))
         return true; /* nobody waits for it */
-    const struct after *after = program->after + op->first_after, *end = after + op->afters;
-    for (; after < end; after++) {
+    for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
+        const struct after *after = &program->after[a];
         double end_s = alone->stay[after->op].end_s;
         if (end_s > start_s && (after->kind == AFTER_DONE || program->op[after->op].kind == OP_SEND))
             start_s = end_s;

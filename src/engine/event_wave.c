@@ -10,8 +10,8 @@
 static uint32_t open_wave(struct run *run, int32_t op, double due_s)
 {
     struct task *task = &run->plan.task[op];
-    const struct wave *open = network_wave(&run->network, task->wave);
-    if (task->wave && open->start_s == run->now_s && open->due_s == due_s)
+    const struct wave *open = task->wave ? network_wave(&run->network, task->wave) : NULL;
+    if (open && open->start_s == run->now_s && open->due_s == due_s)
         return task->wave;
     uint32_t used = run->network.waves.used, wave = pool_take(&run->network.waves);
     if (!wave)

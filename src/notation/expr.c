@@ -307,7 +307,8 @@ void expr_scale(struct expr *expr, const struct axes *axes, int64_t most)
             if (*n <= most)
                 continue;
             times = times > most / unit ? most / unit : times;
-            *n = unit * (times < 1 ? 1 : times);
+            if (unit * (times < 1 ? 1 : times) < *n)
+                *n = unit * (times < 1 ? 1 : times);
         }
     }
 }

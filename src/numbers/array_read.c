@@ -150,6 +150,8 @@ static int make_arange(struct cursor *c, struct array *array)
     if (!(n <= (double)ARRAY_ELEMENTS))
         return cursor_fail(c, "more than %lld elements", (long long)ARRAY_ELEMENTS);
     int64_t length = (int64_t)n;
+    if (!cursor_sees(c, ")")) /* before it is filled in vain */
+        return cursor_expect(c, ")");
     c->code = c->code < 0 ? c->code : array_init(array, 1, &length, integer ? DTYPE_S32 : DTYPE_F32, c->st);
     for (int64_t i = 0; c->code == 0 && i < length; i++)
         array->data[i] = value[0] + (double)i * value[2];

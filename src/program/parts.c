@@ -9,11 +9,10 @@
 static bool holds(const struct program *program, enum program_part part, int32_t index, const void *bytes,
                   size_t n)
 {
-    const struct route *route = &program->route[index];
     switch (part) {
     case PART_ROUTE:
-        return (size_t)route->hops * sizeof *program->hop == n &&
-               (n == 0 || memcmp(program->hop + route->first, bytes, n) == 0);
+        return (size_t)program->route[index].hops * sizeof *program->hop == n &&
+               (n == 0 || memcmp(program->hop + program->route[index].first, bytes, n) == 0);
     case PART_MASK:
         return memcmp(program->mask[index], bytes, n) == 0;
     case PART_INDEX_TABLE:

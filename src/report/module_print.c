@@ -126,7 +126,8 @@ static void print_totals(const struct module_rows *rows, FILE *out)
 static void print_branches(const struct module_rows *rows, FILE *out)
 {
     const struct lower *lower = &rows->job->lower;
-    for (const struct lowered_choice *c = lower->choice; c < lower->choice + lower->choices; c++) {
+    for (int i = 0; i < lower->choices; i++) {
+        const struct lowered_choice *c = &lower->choice[i];
         const char *name = module_word(lower->module, module_at(lower->module, c->conditional)->name);
         if (c->branch < 0)
             fprintf(out, "# %s: all branches run, one after the other\n", name);
