@@ -70,7 +70,7 @@ while done < kills:
     while done < kills:
         process = start(path, "--resume")
         time.sleep(rng.random() * took_s * 0.6)
-        number = rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+        number = rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE])
         ended = process.poll() is not None
         if not ended:
             os.killpg(process.pid, number) if rng.random() < 0.5 else os.kill(process.pid, number)
