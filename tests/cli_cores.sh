@@ -68,5 +68,39 @@ refuse() {
     [[ "$status" = 2 && "$said" == *"$want"* ]] || fail "$*: exit $status, must say $want: $said"
 }
 refuse 'a chip is one device; leave cores out' loops.yaml --chip v5p --slice 2x2x1 --mesh 'd=x*y*cores,t=1'
-refuse 'only models are run on devices of chips; leave cores out' all-gather --chip v3 --slice 4 --size 1MiB --mesh 'd=x*cores'
+refuse 'among the devices of chips a broadcast starts at the first one' broadcast --chip v7x --slice 2x2x1 --size 1MiB --mesh 'a=x*y*cores' --root 3
 refuse 'is neither a size nor axes of the slice' loops.yaml --slice 4 --mesh 'd=x*cores,t=cores'
+
+# Collectives and products. V = 64 MiB, w = 90 GB/s, hops of 1 us, the joint 1.2 TB/s each way: chips of 2x2 gather on two lines of two,
+# all links at once: two steps, V/(4 w) in each direction of x, and V/2 by the others in the second step. Then each device needs the half
+# that has come to the other one.
+time_s() { "$icisim" run "$@" --csv - 2>/dev/null | python3 -c 'import csv, sys; print(next(csv.DictReader(sys.stdin))["time_s"])'; }
+takes() {
+    local want=$1 got
+    shift
+    got=$(time_s "$@" --engine both)
+    awk -v got="$got" -v want="$want" 'BEGIN { exit !(want > 0 && got / want < 1 + 1e-6 && got / want > 1 - 1e-6) }' ||
+        fail "$*: $got s, not $want"
+}
+v7x=(--chip v7x --slice 2x2x1)
+of_chips=281.620266667e-6 # 2 us + V/2 (1/2 + 1) / 2 / w
+joint=27.962026667e-6     # V/2 / 1.2 TB/s
+sum() { awk "BEGIN { printf \"%.12g\", $1 }"; }
+takes "$of_chips" all-gather "${v7x[@]}" --mesh 'a=x*y' --size 64MiB
+takes "$(sum "$of_chips + $joint")" all-gather "${v7x[@]}" --mesh 'a=x*y*cores' --size 64MiB
+takes "$(sum "$of_chips + $joint")" all-gather "${v7x[@]}" --mesh a=8 --size 64MiB
+takes "$(sum "$of_chips + $joint")" reduce-scatter "${v7x[@]}" --mesh 'a=x*y*cores' --size 64MiB
+takes "$(sum "2 * ($of_chips + $joint)")" all-reduce "${v7x[@]}" --mesh 'a=x*y*cores' --size 64MiB
+# a device of each chip: two at once, twice the bytes; the two of a chip: no link
+takes "$(sum "2 * $of_chips - 2e-6")" all-gather "${v7x[@]}" --mesh 'a=x*y,b=cores' --axis a --size 64MiB
+takes "$joint" all-gather "${v7x[@]}" --mesh 'a=x*y,b=cores' --axis b --size 64MiB
+takes "$joint" all-gather "${v7x[@]}" --mesh a=8 --size 64MiB --groups '[[0,1],[2,3],[4,5],[6,7]]'
+# each to the next: one of a chip over the joint, V / 1.2 TB/s, one over a link, V / w
+takes 746.654044444e-6 collective-permute "${v7x[@]}" --mesh 'a=x*y,b=cores' --axis a,b --size 64MiB --pairs 0-1,1-2
+takes 55.924053333e-6 collective-permute "${v7x[@]}" --mesh 'a=x*y,b=cores' --axis b --size 64MiB
+# v3 has no joint of its own: the cores meet in HBM, 900 GB/s, which reads and writes what goes either way
+takes 149.130808889e-6 all-gather --chip v3 --slice 4 --mesh 'd=x,t=cores' --axis t --size 64MiB
+# 8192 x 512 x 8192 on each of 8 devices of half the peak, then V = 128 MiB of sums scattered: as the collective alone
+products=$(sum "2 * 8192 * 512 * 8192 / 1150e12")
+of_sums=$(time_s reduce-scatter "${v7x[@]}" --mesh 'a=x*y*cores' --size 128MiB)
+takes "$(sum "$products + $of_sums")" 'bf16[8192,4096@a] . bf16[4096@a,8192] -> bf16[8192@a,8192]' "${v7x[@]}" --mesh 'a=x*y*cores' --strategy naive --plan textbook

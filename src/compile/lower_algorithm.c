@@ -126,11 +126,13 @@ static const struct dtype *type_of(const struct module *module, int32_t instruct
     return dtype_info(shape->dtype < 0 ? DTYPE_BF16 : (enum dtype_id)shape->dtype);
 }
 
-/* What XLA would pick for a collective of the module; can it be simulated on its groups? */
-static int find_choice(const struct lower *lower, int32_t instruction, const struct layout *layout,
-                       struct collective_config *config, bool *follows, struct status *st)
+int lower_choice(struct lower *lower, int32_t instruction, struct collective_config *config, bool *follows,
+                 struct status *st)
 {
     const struct ring *ring[COLLECTIVE_RINGS];
+    const struct layout *layout;
+    if (lower_layout(lower, instruction, &layout, st) < 0)
+        return st->code;
     const struct collective *collective =
         collective_by_name(opcode_info(communication_kind(lower->module, instruction))->name, st);
     bool several = lower->placement->cores > 1;
@@ -163,7 +165,7 @@ int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_shar
                    collective_config_of(lower->module, instruction, &config) &&
                    lower_follows(layout, &config);
     if (code == 0 && algorithm == ALGORITHM_XLA)
-        code = find_choice(lower, instruction, layout, &config, &follows, st);
+        code = lower_choice(lower, instruction, &config, &follows, st);
     if (code == 0 && (follows ? config.rings == CONFIG_ONE_RING : !lower->options->all_axes))
         code = lower_join(lower, instruction, st);
     if (code < 0)

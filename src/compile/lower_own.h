@@ -63,7 +63,7 @@ struct permute {
     double bytes; /* of a device */
 };
 
-/* Appends what a permute sends, all at once: over links what goes to other chips, by HBM what the devices of a chip give each
+/* Appends what a permute sends, all at once: over links what goes to other chips, over joints what the devices of a chip give each
  * other. `after` ends when all has arrived; it is left alone where nobody sends. */
 int lower_permute(const struct permute *permute, int32_t *after, struct status *st);
 
@@ -97,6 +97,10 @@ struct lowered_share {
  * the slot and the whole collective. */
 int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_share key,
                    struct collective_spec *spec, struct status *st);
+
+/* What XLA would pick for a collective; can it be simulated on its groups as they lie? */
+int lower_choice(struct lower *lower, int32_t instruction, struct collective_config *config, bool *follows,
+                 struct status *st);
 
 /* Does it go by our own schedule, of the kind that is asked for? */
 bool lower_by_schedule(const struct lower *lower, int32_t instruction);

@@ -357,6 +357,29 @@ void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t 
         chip[at] = mesh_chip(mesh, chip[at]);
 }
 
+int mesh_chips_of(const struct mesh *mesh, const struct groups *groups, struct groups *chips,
+                  struct status *st)
+{
+    int *seen = calloc((size_t)mesh->slice->chips, sizeof *seen), n = 0; /* in which group, from 1 */
+    int code = seen ? groups_init(chips, groups->count, groups->size, st) : status_nomem(st);
+    chips->count = code == 0 ? 0 : chips->count;
+    for (int g = 0; g < groups->count && code == 0; g++) {
+        const int *member = groups->member + (size_t)g * (size_t)groups->size;
+        if (seen[mesh_chip(mesh, member[0])])
+            continue;
+        for (int i = 0; i < groups->size; i++) {
+            int chip = mesh_chip(mesh, member[i]);
+            if (seen[chip] != g + 1)
+                chips->member[n++] = chip;
+            seen[chip] = g + 1;
+        }
+        chips->count++;
+    }
+    chips->size = code == 0 ? n / chips->count : chips->size;
+    free(seen);
+    return code;
+}
+
 void mesh_mask(const struct mesh *mesh, uint8_t mask[])
 {
     for (int chip = 0; chip < mesh->slice->chips; chip++)

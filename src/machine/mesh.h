@@ -16,7 +16,7 @@
  * then device i is the i-th chip of the list, and the other chips of the slice take no part in what runs on it.
  *
  * Where a chip is several devices (chip.cores), one axis of the mesh has them innermost: the devices of a chip follow each
- * other along it. Such a mesh is for modules only; rings and what is said of chips ask for one device a chip.
+ * other along it. What runs on such a mesh is a module (compile/placement.h); rings and what is said of chips ask for one device a chip.
  *
  * A ring is the way round one axis (or through a list of chips): who stands at which position, who is next.
  * It is closed if stepping from the last to the first costs no more links than the other steps; else it is a
@@ -37,6 +37,7 @@
 #include "machine/mesh_layout.h"
 #include "machine/slice.h"
 #include "notation/axes.h"
+#include "notation/groups.h"
 
 enum { MESH_TEXT = 512 };
 
@@ -109,6 +110,10 @@ static inline int mesh_chip(const struct mesh *mesh, int device)
 /* The chips that take part in a collective over some axes together: groups of axis_list_size() chips each, as
  * many as it takes. Writes for every group the chips in the order of axis_list_position(): [devices]. */
 void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t chip[]);
+/* The chips of groups of devices, group by group, each once; groups on the chips of an earlier one, as are those of the other devices
+ * of these, are left out. The caller's to free. */
+int mesh_chips_of(const struct mesh *mesh, const struct groups *groups, struct groups *chips,
+                  struct status *st);
 
 /* Marks the chips of the mesh by 1, all others by 0: [chips of the slice]. */
 void mesh_mask(const struct mesh *mesh, uint8_t mask[]);

@@ -124,9 +124,32 @@ static double *pair_bytes(const struct collective_job *c)
     return bytes;
 }
 
+/* Of the chips that the devices are on: joints are beyond it, and so is what single pairs move. */
+static int bound_devices(const struct collective_job *c, const struct job *job, double *bound_s,
+                         struct status *st)
+{
+    struct groups chips = {0};
+    if (c->collective->has_targets || c->pair_elements || c->collective->id == COLLECTIVE_BROADCAST)
+        return 0;
+    int code = mesh_chips_of(&job->machine.mesh, &c->devices, &chips, st);
+    if (code == 0 && chips.size > 1)
+        code = bound_find(&(struct bound_case){.slice = &job->machine.slice,
+                                               .op = c->collective->id,
+                                               .bytes = (double)c->elements * c->dtype->bytes *
+                                                        (c->devices.count / chips.count),
+                                               .n = chips.size,
+                                               .groups = chips.count,
+                                               .chip = chips.member},
+                          bound_s, st);
+    groups_free(&chips);
+    return code;
+}
+
 int collective_bound(const struct collective_job *c, const struct job *job, double *bound_s,
                      struct status *st)
 {
+    if (job->machine.mesh.cores > 1)
+        return bound_devices(c, job, bound_s, st);
     const struct slice *slice = &job->machine.slice;
     struct bound_case bound = {.slice = slice,
                                .op = c->collective->id,

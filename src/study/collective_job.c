@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "compile/lower_devices.h"
 #include "engine/timing.h"
 #include "numbers/call.h"
 #include "settings/option.h"
@@ -96,6 +97,8 @@ static int open_axes(struct collective_job *c, const struct job *job, struct sta
     if (code < 0)
         return status_prefix(st, "--axis: ");
     c->group_chips = axis_list_size(&c->axes, &mesh->axes);
+    if (mesh->cores > 1)
+        return groups_over_axes(&mesh->axes, &c->axes, &c->devices, st);
     return ring_choice_open(c, mesh, job->point, st);
 }
 
@@ -107,6 +110,11 @@ static int open_groups(struct collective_job *c, const struct job *job, struct s
                            "--groups and --axis both say who takes part; leave one of them out");
     struct groups groups = {0};
     int code = groups_parse(job->point->work.groups, job->machine.mesh.devices, &groups, st);
+    if (job->machine.mesh.cores > 1) {
+        c->devices = groups;
+        c->group_chips = groups.size;
+        return code;
+    }
     if (code == 0)
         code = ring_set_of_groups(&c->choice.set, &job->machine.mesh, &groups, st);
     c->group_chips = groups.size;
@@ -114,20 +122,56 @@ static int open_groups(struct collective_job *c, const struct job *job, struct s
     return code;
 }
 
+static int read_pairs(const char *text, struct call *call, struct status *st)
+{
+    struct status why = {0};
+    int code = call_parse_pairs(text, call, &why);
+    return code == 0 ? 0
+           : code == STATUS_NOMEM
+               ? status_nomem(st)
+               : status_fail(st, STATUS_INPUT, "--pairs '%s': write source-target pairs, such as 0-1,1-0",
+                             text);
+}
+
 static int open_pairs(struct collective_job *c, const struct job *job, int32_t chip[], struct status *st)
 {
-    const char *text = job->point->work.pairs;
     struct call call = {0};
-    struct status why = {0};
-    int code = call_parse_pairs(text, &call, &why);
+    int code = read_pairs(job->point->work.pairs, &call, st);
     if (code == 0)
         code = permute_pairs(&job->machine.mesh, &c->axes, (const int32_t(*)[2])call.pair, call.pairs, chip,
                              c->target, st);
-    else if (code == STATUS_NOMEM)
-        code = status_nomem(st);
-    else
-        code =
-            status_fail(st, STATUS_INPUT, "--pairs '%s': write source-target pairs, such as 0-1,1-0", text);
+    call_free(&call);
+    return code;
+}
+
+/* Pairs of positions as pairs of devices, in every group of them; and of a shift: each to the one so far on. */
+static int pair_devices(struct collective_job *c, const struct job *job, const struct call *call,
+                        struct status *st)
+{
+    struct groups group = c->devices, pairs = {0};
+    int n = group.size, each = call ? call->pairs : n;
+    int code = groups_init(&pairs, group.count * each, 2, st);
+    for (int p = 0; p < group.count * each && code == 0; p++) {
+        const int *member = group.member + (size_t)(p / each) * (size_t)n;
+        int from = call ? (int)call->pair[p % each][0] : p % n;
+        int to = call ? (int)call->pair[p % each][1] : ((from + job->point->work.offset) % n + n) % n;
+        if (from >= n || to >= n || from < 0 || to < 0)
+            code = status_fail(st, STATUS_INPUT, "pair %d-%d: the positions are 0 to %d", from, to, n - 1);
+        else
+            memcpy(pairs.member + 2 * p, (int[]){member[from], member[to]}, 2 * sizeof(int));
+    }
+    groups_free(&group);
+    c->devices = pairs;
+    return code;
+}
+
+static int open_device_pairs(struct collective_job *c, const struct job *job, struct status *st)
+{
+    struct call call = {0};
+    const char *text = job->point->work.pairs;
+    int code = text ? read_pairs(text, &call, st) : 0;
+    if (code == 0)
+        code = pair_devices(c, job, text ? &call : NULL, st);
     call_free(&call);
     return code;
 }
@@ -138,6 +182,8 @@ static int open_targets(struct collective_job *c, const struct job *job, struct 
     if (job->point->work.groups)
         return status_fail(st, STATUS_INPUT,
                            "--groups: a collective-permute has pairs; give --pairs or --offset");
+    if (job->machine.mesh.cores > 1)
+        return open_device_pairs(c, job, st);
     size_t chips = (size_t)job->machine.slice.chips;
     int32_t *chip = malloc(chips * sizeof *chip);
     c->target = malloc(chips * sizeof *c->target);
@@ -161,6 +207,11 @@ static int open_participants(struct collective_job *c, const struct job *job, st
     if (job->point->work.root >= c->group_chips)
         return status_fail(st, STATUS_INPUT, "--root %d: a group has %d chips; their positions are 0 to %d",
                            job->point->work.root, c->group_chips, c->group_chips - 1);
+    if (job->machine.mesh.cores > 1 && job->point->work.root > 0)
+        return status_fail(
+            st, STATUS_INPUT,
+            "--root %d: among the devices of chips a broadcast starts at the first one; write 0",
+            job->point->work.root);
     if (c->collective->has_pair_sizes)
         return ragged_read(job->point->work.pair_sizes, c->group_chips, c->elements, c->dtype,
                            &c->pair_elements, st);
@@ -215,6 +266,7 @@ static void collective_close(void *state)
     ring_choice_close(&c->choice);
     free(c->target);
     free(c->pair_elements);
+    groups_free(&c->devices);
 }
 
 static enum combine combine_of(const char *op)
@@ -248,11 +300,43 @@ static double collective_sends(const struct job *job)
     return c->collective->has_algorithms && !c->uses_ring ? c->group_chips - 1 : 0;
 }
 
+static int append_devices(struct job *job, struct program *program, int32_t before, int32_t *after,
+                          struct status *st)
+{
+    struct collective_job *c = job->state;
+    const struct machine *machine = &job->machine;
+    struct placement placement = {0};
+    struct lower_options options;
+    struct device_schedule schedule = {0};
+    int32_t end = before;
+    int code = module_options(job->point, machine->chip, &options, st);
+    options.kind = options.exchange_kind = c->kind;
+    options.algorithm = c->algorithm;
+    if (code == 0)
+        code =
+            placement_init(&placement, &machine->slice, machine->mesh.devices, 1, &machine->mesh, NULL, st);
+    if (code == 0)
+        code = lower_devices(&(struct device_collective){&placement, &options, c->collective, c->dtype,
+                                                         c->elements, &c->devices, c->pair_elements},
+                             program, &end, &schedule, st);
+    placement_free(&placement);
+    memcpy(c->lie, schedule.text, sizeof c->lie);
+    c->config = schedule.config;
+    c->follows = schedule.follows;
+    c->kind = schedule.found ? schedule.kind : c->kind;
+    c->pattern = schedule.found ? schedule.pattern : c->pattern;
+    if (after)
+        *after = end;
+    return code;
+}
+
 int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
                           int32_t *after, struct status *st)
 {
     struct collective_job *c = job->state;
     const struct mesh *mesh = &job->machine.mesh;
+    if (mesh->cores > 1)
+        return append_devices(job, program, before, after, st);
     int code = ring_choice_settle(c, job, mesh, st);
     struct collective_spec spec = collective_job_spec(job);
     spec.timing_only = timing_only;
@@ -266,16 +350,13 @@ static int collective_build(struct job *job, struct status *st)
     return collective_job_append(job, !job->has_data, &job->program, -1, NULL, st);
 }
 
-static int collective_describe(const struct job *job, const struct trace *trace, struct result *result,
-                               struct status *st)
+/* Which rings are walked, and what formulas say of them. */
+static int describe_rings(struct collective_job *c, const struct job *job, struct result *result,
+                          struct status *st)
 {
-    struct collective_job *c = job->state;
     const struct point *point = job->point;
     struct formula_case formula;
-    (void)trace;
     int code = collective_case(c, job, &formula, st);
-    if (code == 0)
-        code = collective_bound(c, job, &result->bound_s, st);
     if (code == 0)
         code = long_hops_print(c, job, result->edges, st);
     if (code < 0)
@@ -284,6 +365,39 @@ static int collective_describe(const struct job *job, const struct trace *trace,
         ring_choice_print(c, &job->machine.mesh, result->rings);
     else if (c->choice.form == RING_FORM_RING)
         snprintf(result->rings, sizeof result->rings, "one ring over %s", c->axes_text);
+    if (c->pattern != PATTERN_RINGS)
+        return 0;
+    if (!c->follows)
+        RESULT_PUT(result->exact_id, formula_find(formula_exact, &formula, &result->formula_exact_s));
+    RESULT_PUT(result->rule_id, formula_find(formula_rules, &formula, &result->formula_rule_s));
+    return 0;
+}
+
+/* How the devices lie: "a on x*y*cores: box of 2x2 (x line, y line)". No formula knows of devices. */
+static void describe_devices(const struct collective_job *c, const struct job *job, struct result *result)
+{
+    const struct mesh *mesh = &job->machine.mesh;
+    size_t used = 0;
+    for (int a = 0; a < mesh->axes.count && used < sizeof result->rings; a++)
+        used += (size_t)snprintf(result->rings + used, sizeof result->rings - used, "%s%s on %s",
+                                 a ? ", " : "", mesh->axes.axis[a].name, mesh->lay[a].how);
+    if (*c->lie && used < sizeof result->rings)
+        snprintf(result->rings + used, sizeof result->rings - used, ": %s", c->lie);
+}
+
+static int collective_describe(const struct job *job, const struct trace *trace, struct result *result,
+                               struct status *st)
+{
+    struct collective_job *c = job->state;
+    const struct point *point = job->point;
+    (void)trace;
+    int code = collective_bound(c, job, &result->bound_s, st);
+    if (code == 0 && job->machine.mesh.cores > 1)
+        describe_devices(c, job, result);
+    else if (code == 0)
+        code = describe_rings(c, job, result, st);
+    if (code < 0)
+        return code;
     RESULT_PUT(result->op, c->collective->name);
     RESULT_PUT(result->dtype, c->dtype->name);
     RESULT_PUT(result->axes, point->work.groups ? point->work.groups : c->axes_text);
@@ -304,11 +418,6 @@ static int collective_describe(const struct job *job, const struct trace *trace,
         result->algbw_Bps = bytes / result->time_s;
         result->busbw_Bps = result->algbw_Bps * collective_busbw_factor(c->collective, c->group_chips);
     }
-    if (c->pattern != PATTERN_RINGS)
-        return 0;
-    if (!c->follows)
-        RESULT_PUT(result->exact_id, formula_find(formula_exact, &formula, &result->formula_exact_s));
-    RESULT_PUT(result->rule_id, formula_find(formula_rules, &formula, &result->formula_rule_s));
     return 0;
 }
 

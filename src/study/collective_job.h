@@ -9,8 +9,10 @@
 #include "base/dtype.h"
 #include "collective/choice.h"
 #include "collective/collective.h"
+#include "compile/lower.h"
 #include "formula/formula.h"
 #include "notation/axes.h"
+#include "notation/groups.h"
 #include "study/job.h"
 #include "study/ring_choice.h"
 
@@ -31,6 +33,10 @@ struct collective_job {
     int64_t elements;
     int32_t *target;        /* permutes; or NULL */
     int64_t *pair_elements; /* ragged; or NULL */
+    /* Where a chip is several devices: these, of a permute sources and targets, and how they lie. Then there is no choice of rings
+     * here, but in its lowering (lower_devices.h), and no target. */
+    struct groups devices;
+    char lie[LAYOUT_TEXT]; /* layout.text */
 };
 
 /* What the builder is to write for a job that is open, which it borrows from; without its rings (ring_choice_spec()). */

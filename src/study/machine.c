@@ -173,7 +173,7 @@ static int read_sizes(const char *mesh, struct axes *axes, struct status *st)
     return named ? no_shape(mesh, st) : axes_parse(mesh, axes, st);
 }
 
-/* Devices that a chip is at a point: of modules, and where nothing runs, its cores, else one. */
+/* Devices that a chip is where a mesh does not say it: of modules, and where nothing runs, its cores, else one. */
 static int cores_of(const struct chip *chip, const struct point *point)
 {
     return !point->work.op || workload_kind(point->work.op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
@@ -182,8 +182,8 @@ static int cores_of(const struct chip *chip, const struct point *point)
 /* The most that it can be: HLO text may be compiled for one or for several, as its devices tell. */
 static int most_cores_of(const struct chip *chip, const struct point *point)
 {
-    return point->work.op && workload_kind(point->work.op) == ON_TEXT ? chip->tensorcores
-                                                                      : cores_of(chip, point);
+    unsigned kind = point->work.op ? workload_kind(point->work.op) : 0;
+    return kind == ON_TEXT ? chip->tensorcores : kind == ON_PARTS ? 1 : chip->cores;
 }
 
 /* The slice that the cloud offers for as many devices as a mesh has. */
@@ -256,8 +256,7 @@ static int lay_cores(struct machine *machine, const struct point *point, int axi
     int cores = most_cores_of(machine->chip, point);
     if (cores < 2)
         return status_fail(st, STATUS_INPUT, "mesh '%s': %s; leave cores out", point->machine.mesh,
-                           machine->chip->tensorcores < 2 ? "a chip is one device"
-                                                          : "only models are run on devices of chips");
+                           machine->chip->cores < 2 ? "a chip is one device" : "parts run on chips");
     int code = mesh_init(&machine->mesh, &machine->slice, chips, NULL, st);
     return code == 0 ? mesh_add_cores(&machine->mesh, axis, cores, st) : code;
 }

@@ -15,16 +15,6 @@
 #include "hlo/tally.h"
 #include "study/ring_choice.h"
 
-/* The chips of a collective's groups, group by group. */
-static int32_t *chips_of(const struct groups *groups, const struct mesh *mesh)
-{
-    int members = groups->count * groups->size;
-    int32_t *chip = malloc((size_t)members * sizeof *chip);
-    for (int i = 0; i < members && chip; i++)
-        chip[i] = mesh_chip(mesh, groups->member[i]);
-    return chip;
-}
-
 static int collective_bound(const struct module *module, int32_t at, const struct mesh *mesh, double *bound_s,
                             struct status *st)
 {
@@ -36,16 +26,20 @@ static int collective_bound(const struct module *module, int32_t at, const struc
     if (!collective || mesh_parse_axes(mesh, tally_axes(module, at, axes), &over, st) < 0 ||
         module_groups_of(module, at, &groups, st) < 0)
         return st->code;
-    struct bound_case c = {.slice = mesh->slice,
-                           .op = collective->id,
-                           .bytes = lower_collective_bytes(module, at, groups.size),
-                           .n = groups.size,
-                           .groups = groups.count,
-                           .axes = mesh_spanned(mesh, &over)};
-    int32_t *chip = c.axes ? NULL : chips_of(&groups, mesh);
-    c.chip = chip;
-    int code = !c.axes && !chip ? status_nomem(st) : bound_find(&c, bound_s, st);
-    free(chip);
+    struct groups chips = {0};
+    int code = mesh_chips_of(mesh, &groups, &chips, st);
+    if (code == 0 && chips.size > 1) {
+        struct bound_case c = {.slice = mesh->slice,
+                               .op = collective->id,
+                               .bytes = lower_collective_bytes(module, at, groups.size) *
+                                        (groups.count / chips.count),
+                               .n = chips.size,
+                               .groups = chips.count,
+                               .axes = mesh_spanned(mesh, &over)};
+        c.chip = c.axes ? NULL : chips.member;
+        code = bound_find(&c, bound_s, st);
+    }
+    groups_free(&chips);
     groups_free(&groups);
     return code;
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * lower_devices: a collective alone, among the devices of chips that are several: a module of one instruction, appended to a
+ * program. What it takes within chips and between them is said in placement.h.
+ *
+ * Units: elements. Errors: status.h. Ownership: everything pointed to is borrowed.
+ */
+#ifndef ICISIM_LOWER_DEVICES_H
+#define ICISIM_LOWER_DEVICES_H
+
+#include "base/dtype.h"
+#include "collective/collective.h"
+#include "compile/lower.h"
+
+struct device_collective {
+    const struct placement *placement;
+    const struct lower_options *options;
+    const struct collective *collective;
+    const struct dtype *dtype;
+    int64_t elements;             /* of the whole array, as --size has it; each device pays for the largest chunk */
+    const struct groups *groups;  /* of devices; of a permute, sources and targets */
+    const int64_t *pair_elements; /* of a ragged all-to-all, [n][n] by position; else NULL */
+};
+
+/* How its groups lie on the slice (layout.text), "" of permutes; what XLA chose, where it was asked, and whether that is followed;
+ * else the kind of ring and the pattern that were found, where there was a choice. */
+struct device_schedule {
+    char text[LAYOUT_TEXT];
+    struct collective_config config;
+    bool follows, found;
+    enum ring_kind kind;
+    enum pattern pattern;
+};
+
+/* Appends it after the op `end`, if that is not negative; `end` becomes the op that ends it. */
+int lower_devices(const struct device_collective *of, struct program *program, int32_t *end,
+                  struct device_schedule *schedule, struct status *st);
+
+#endif
