@@ -64,7 +64,7 @@ static void propose_detours(const struct slice *slice, const struct minimal_rout
         longest = slice->len[axis] > longest ? slice->len[axis] : longest;
     for (int len = longest; len > 1 && minimal->hops == 1; len--)
         for (int a = 0; a < 2 * slice->axes; a++) {
-            int axis = a % slice->axes;
+            int axis = slice->order[a % slice->axes];
             if (slice->len[axis] != len || axis == minimal->hop[0].axis ||
                 (slice_ring(slice, axis) > 0) != (a < slice->axes))
                 continue;
@@ -126,7 +126,8 @@ struct traffic {
     int *load, *link;
 };
 
-/* What they take beside the others, and next to nothing for what they share, so that of equal ways the one in least use is taken;
+/* What they take beside the others; next to nothing for each link, and less for all that they add to, so that of equal ways the
+ * shortest, and of these the one in least use is taken, whatever a hop's latency;
  * infinite on a route that does not lead to `to`. */
 static double route_s(const struct traffic *t, int from, int to, const struct hop hop[], int hops)
 {
@@ -137,9 +138,10 @@ static double route_s(const struct traffic *t, int from, int to, const struct ho
     for (int l = 0; l < links; l++) {
         double link_s = t->bytes / slice_link_Bps(t->slice, t->link[l]);
         slowest_s = fmax(slowest_s, link_s * (t->load[t->link[l]] + 1));
-        shared_s += link_s * t->load[t->link[l]];
+        shared_s += link_s * (t->load[t->link[l]] + 1);
     }
-    return links * t->slice->hop_latency_s + slowest_s + 1e-6 * shared_s;
+    return links * (t->slice->hop_latency_s + 1e-3 * t->bytes / t->slice->link_Bps) + slowest_s +
+           1e-6 * shared_s;
 }
 
 /* Another route than the shortest round what is dead, if that is faster. */
@@ -169,6 +171,18 @@ static int32_t find_detour(struct traffic *t, struct program *program, int from,
     return best < 0 ? shortest : program_route(program, way, hops);
 }
 
+/* Chips row by row, the last axis of the slice's order fastest. */
+static int chip_in_order(const struct slice *slice, int i)
+{
+    int coord[SLICE_AXES] = {0};
+    for (int a = slice->axes - 1; a >= 0; a--) {
+        int axis = slice->order[a];
+        coord[axis] = i % slice->len[axis];
+        i /= slice->len[axis];
+    }
+    return slice_chip(slice, coord);
+}
+
 void permute_routes(struct program *program, const int32_t target[], double bytes, unsigned busy,
                     int32_t table[])
 {
@@ -183,8 +197,9 @@ void permute_routes(struct program *program, const int32_t target[], double byte
     for (int link = 0; link < slice_link_ids(slice) && t.load; link++)
         t.load[link] = busy >> slice_link_axis(slice, link) & 1;
     for (int pass = 0; pass < 2 && !program->error; pass++)
-        for (int chip = 0; chip < slice->chips; chip++) {
+        for (int i = 0; i < slice->chips; i++) {
             struct minimal_route minimal[MINIMAL_ROUTES];
+            int chip = chip_in_order(slice, i);
             if (target[chip] < 0)
                 continue;
             route_minimal(slice, chip, target[chip], minimal);

@@ -305,6 +305,14 @@ static int search_shares(struct search *search, struct status *st)
     return code;
 }
 
+static int place_of(const struct slice *slice, int axis)
+{
+    int place = 0;
+    while (slice->order[place] != axis)
+        place++;
+    return place;
+}
+
 /* Does ring a come before b in an order that does not know what axes are called? */
 static bool comes_first(const struct slice *slice, const struct ring *a, const struct ring *b)
 {
@@ -316,7 +324,10 @@ static bool comes_first(const struct slice *slice, const struct ring *a, const s
         return a->overlap < b->overlap;
     if (a->edge_links != b->edge_links)
         return a->edge_links < b->edge_links;
-    return slice_slowest_Bps(slice, a->axis) < slice_slowest_Bps(slice, b->axis);
+    double a_Bps = slice_slowest_Bps(slice, a->axis), b_Bps = slice_slowest_Bps(slice, b->axis);
+    if (a_Bps != b_Bps)
+        return a_Bps < b_Bps;
+    return a->axis >= 0 && b->axis >= 0 && place_of(slice, a->axis) < place_of(slice, b->axis);
 }
 
 /* Leaves a spec its rings of two chips or more, sorted; at[k]: which of them the k-th was. Returns whether their cyclic order is

@@ -37,8 +37,11 @@ static void write_members(const struct device_collective *of, FILE *out)
     fprintf(out, permutes ? "source_target_pairs={" : "replica_groups={");
     for (int g = 0; g < groups->count; g++)
         for (int i = 0; i < groups->size; i++)
-            fprintf(out, "%s%d%s", i ? "," : g ? ",{" : "{", groups->member[g * groups->size + i],
-                    i == groups->size - 1 ? "}" : "");
+            fprintf(out, "%s%d%s",
+                    i   ? ","
+                    : g ? ",{"
+                        : "{",
+                    groups->member[g * groups->size + i], i == groups->size - 1 ? "}" : "");
     fprintf(out, "}");
 }
 
@@ -60,9 +63,9 @@ static void write_operands(const struct device_collective *of, int64_t elements,
         return;
     }
     for (int i = 0; i < 2; i++)
-        fprintf(out, " %c = %s[%" PRId64 "] parameter(%d)\n", "po"[i], of->dtype->name, elements, i);
+        fprintf(out, " %c = %s[%" PRId64 "] parameter(%d)\n", "po"[i], of -> dtype -> name, elements, i);
     for (int i = 0; i < 4; i++)
-        fprintf(out, " %c = s32[%d] parameter(%d)\n", "abcd"[i], of->groups->size, i + 2);
+        fprintf(out, " %c = s32[%d] parameter(%d)\n", "abcd"[i], of -> groups -> size, i + 2);
 }
 
 /* HLO text of one collective. */
@@ -73,8 +76,8 @@ static void write_text(const struct device_collective *of, const int position[],
     int64_t in, result;
     find_elements(of, &in, &result);
     fprintf(out, "HloModule devices, replica_count=%d, is_scheduled=true\n\n", devices);
-    fprintf(out, "add {\n a = %s[] parameter(0)\n b = %s[] parameter(1)\n ROOT s = %s[] add(a, b)\n}\n\n", type,
-            type, type);
+    fprintf(out, "add {\n a = %s[] parameter(0)\n b = %s[] parameter(1)\n ROOT s = %s[] add(a, b)\n}\n\n",
+            type, type, type);
     fprintf(out, "ENTRY main {\n");
     write_operands(of, in, out);
     if (id == COLLECTIVE_BROADCAST)

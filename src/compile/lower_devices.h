@@ -17,7 +17,7 @@ struct device_collective {
     const struct lower_options *options;
     const struct collective *collective;
     const struct dtype *dtype;
-    int64_t elements;             /* of the whole array, as --size has it; each device pays for the largest chunk */
+    int64_t elements; /* of the whole array, as --size has it; each device pays for the largest chunk */
     const struct groups *groups;  /* of devices; of a permute, sources and targets */
     const int64_t *pair_elements; /* of a ragged all-to-all, [n][n] by position; else NULL */
 };

@@ -59,18 +59,18 @@ static void measure(const struct slice *slice, int from, int to, int32_t links[]
     }
 }
 
-/* The first direction of x+, x-, y+, ... that comes closer; returns the chip there. */
+/* The first direction of x+, x-, y+, ..., in the order of the slice, that comes closer; returns the chip there. */
 static int step_closer(const struct slice *slice, int chip, const int32_t links[], struct hop *hop)
 {
-    for (int axis = 0; axis < slice->axes; axis++)
-        for (int sign = 1; sign >= -1; sign -= 2) {
-            int out = slice_link(slice, chip, axis, sign);
-            int next = out >= 0 ? slice_link_end(slice, out) : -1;
-            if (next < 0 || links[next] != links[chip] - 1)
-                continue;
-            *hop = (struct hop){axis, sign};
-            return next;
-        }
+    for (int i = 0; i < 2 * slice->axes; i++) {
+        int axis = slice->order[i / 2], sign = i % 2 ? -1 : 1;
+        int out = slice_link(slice, chip, axis, sign);
+        int next = out >= 0 ? slice_link_end(slice, out) : -1;
+        if (next < 0 || links[next] != links[chip] - 1)
+            continue;
+        *hop = (struct hop){axis, sign};
+        return next;
+    }
     return -1;
 }
 

@@ -4,10 +4,10 @@
  *
  * A route is relative: "x+1; y-3" may be walked from any chip where its links exist. +4 and -4 on a ring of
  * 8 are different routes to the same chip. A route without hops stays where it is. The routes we choose are
- * dimension-ordered (x, then y, then z) and shortest, a tie goes by +; a builder that balances asks for all
+ * dimension-ordered (slice.order: x, then y, then z, where all links are as built) and shortest, a tie goes by +; a builder that balances asks for all
  * shortest ones and splits its bytes. Which they are the topology says. Where a dead link is on the route of a
  * pair, it goes round: by the shortest way over the links that are left, at each chip the first of x+, x-, y+,
- * ... that comes closer, so that a route keeps to its dimension order wherever it can.
+ * ..., in that order, that comes closer, so that a route keeps to its dimension order wherever it can.
  *
  * Units: hops count links. Errors: a negative value where a route leaves the slice; STATUS_INPUT where the
  * links that are left lead nowhere. Ownership: the caller's arrays.

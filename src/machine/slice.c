@@ -79,6 +79,8 @@ int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[]
             return status_fail(st, STATUS_LIMIT, "the slice has more than %d chips", CHIPS_MAX);
     }
     slice->chips = (int)chips;
+    for (int a = 0; a < SLICE_AXES; a++)
+        slice->order[a] = a;
     return slice_set_speed(slice, link_Bps, hop_latency_s, st);
 }
 
@@ -216,6 +218,33 @@ static int make_table(struct slice *slice, struct status *st)
     return 0;
 }
 
+/* Short axes first; of equal ones those that close, then those that slow and dead links are of, or are farther along. */
+static bool goes_first(const struct slice *slice, int a, int b)
+{
+    if (slice->len[a] != slice->len[b])
+        return slice->len[a] < slice->len[b];
+    if ((slice_ring(slice, a) > 0) != (slice_ring(slice, b) > 0))
+        return slice_ring(slice, a) > 0;
+    return slice->unlike[a] > slice->unlike[b] * (1 + 1e-9);
+}
+
+/* A link is slow now, or dead. */
+static void order_axes(struct slice *slice, int link)
+{
+    double frac = 1.5 - slice->link[link].bandwidth_Bps / slice->link_Bps;
+    int chip = slice_link_start(slice, link);
+    for (int a = 0; a < slice->axes; a++)
+        slice->unlike[a] +=
+            frac * (1 + slice_coord(slice, chip, a) + (slice_link_axis(slice, link) == a ? slice->chips : 0));
+    for (int i = 0; i < slice->axes; i++)
+        for (int k = slice->axes - 1; k > i; k--)
+            if (goes_first(slice, slice->order[k], slice->order[k - 1])) {
+                int was = slice->order[k];
+                slice->order[k] = slice->order[k - 1];
+                slice->order[k - 1] = was;
+            }
+}
+
 int slice_set_link(struct slice *slice, int link, double link_Bps, double latency_s, struct status *st)
 {
     if (!(link_Bps > 0) || !(latency_s >= 0))
@@ -227,6 +256,7 @@ int slice_set_link(struct slice *slice, int link, double link_Bps, double latenc
     slice->link[link].kind = LINK_ICI;
     slice->link[link].bandwidth_Bps = link_Bps;
     slice->link[link].latency_s = latency_s;
+    order_axes(slice, link);
     return 0;
 }
 
@@ -246,6 +276,7 @@ int slice_kill_link(struct slice *slice, int link, struct status *st)
         return code;
     slice->link[link].kind = LINK_DEAD;
     slice->link[link].bandwidth_Bps = 0;
+    order_axes(slice, link);
     return 0;
 }
 

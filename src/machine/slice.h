@@ -46,18 +46,22 @@ struct topology;
 
 struct slice {
     const struct topology *topology;
-    int axes;                /* 1, 2 or 3 */
-    int len[SLICE_AXES];     /* chips simulated along each axis; 1 beyond `axes` */
-    int span[SLICE_AXES];    /* chips they stand for */
-    bool wrap[SLICE_AXES];   /* are the ends joined: what a topology makes of that, slice_ring() says */
-    int chips;               /* product of len */
-    enum slice_trays trays;  /* by which JAX numbers its devices */
-    double link_Bps;         /* of every link as built */
-    double hop_latency_s;    /* of every link as built */
-    double joint_Bps;        /* between two devices of a chip, one way; 0: they meet in its HBM */
-    double reduce_Bps;       /* at which a chip adds what comes over one link; 0: adding takes no time */
-    double hbm_Bps;          /* of a chip, both ways together; 0: nobody waits for it */
-    double pcie_Bps;         /* of a chip, to and from its host; 0: nobody waits for it */
+    int axes;               /* 1, 2 or 3 */
+    int len[SLICE_AXES];    /* chips simulated along each axis; 1 beyond `axes` */
+    int span[SLICE_AXES];   /* chips they stand for */
+    bool wrap[SLICE_AXES];  /* are the ends joined: what a topology makes of that, slice_ring() says */
+    int chips;              /* product of len */
+    enum slice_trays trays; /* by which JAX numbers its devices */
+    double link_Bps;        /* of every link as built */
+    double hop_latency_s;   /* of every link as built */
+    double joint_Bps;       /* between two devices of a chip, one way; 0: they meet in its HBM */
+    double reduce_Bps;      /* at which a chip adds what comes over one link; 0: adding takes no time */
+    double hbm_Bps;         /* of a chip, both ways together; 0: nobody waits for it */
+    double pcie_Bps;        /* of a chip, to and from its host; 0: nobody waits for it */
+    int order
+        [SLICE_AXES]; /* in which routes take axes: x, y, z while every link is as built, else by what axes are like, not called */
+    double unlike
+        [SLICE_AXES]; /* where the links are that are not as built: sums of their places along each axis */
     struct slice_link *link; /* [slice_link_ids]; NULL while every link is as built */
     double *chip_frac; /* [chips]: share of its peak and HBM bandwidth that a chip has; NULL: all have all */
 };

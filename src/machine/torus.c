@@ -42,7 +42,7 @@ static int distance(const struct slice *slice, int axis, int from, int to)
     return 2 * d <= n ? d : d - n;
 }
 
-/* Dimension-ordered: x, then y, then z. Half way round, both ways tie. */
+/* Dimension-ordered: x, then y, then z, where all links are as built. Half way round, both ways tie. */
 static int routes(const struct slice *slice, int from, int to,
                   struct minimal_route minimal[static MINIMAL_ROUTES])
 {
@@ -56,7 +56,8 @@ static int routes(const struct slice *slice, int from, int to,
     }
     at[0] = from;
     end[0] = to;
-    for (int a = 0; a < slice->axes; a++) {
+    for (int i = 0; i < slice->axes; i++) {
+        int a = slice->order[i];
         if (at[a] == end[a])
             continue;
         int d = distance(slice, a, at[a], end[a]);
