@@ -226,8 +226,8 @@ static bool is_naive(const struct model_step *step)
 /* Does the model have loops as XLA writes them by default? A strategy that is named, or gathers that start ahead, are instead. */
 static bool has_windowed(const struct model_step *step)
 {
-    return step->asked == OVERLAP_NAIVE && step->point->schedule.prefetch == 0 &&
-           (step->model.windowed[0][0] || step->model.windowed[1][0]);
+    return step->asked == OVERLAP_NAIVE && !option_is_given(step->point, "strategy") &&
+           step->point->schedule.prefetch == 0 && (step->model.windowed[0][0] || step->model.windowed[1][0]);
 }
 
 static int write_step(struct model_step *step, struct module *module, struct status *st)
