@@ -183,13 +183,21 @@ static int hear(struct crew *crew, int w)
     return code;
 }
 
+bool workers_interrupted(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    return sigtimedwait(&set, NULL, &(struct timespec){0}) == SIGINT;
+}
+
 /* Ctrl-C: the workers finish what they are at. The next one is nobody's but the system's. */
 static void look_for_interrupt(struct crew *crew)
 {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
-    if (!crew->asks || sigtimedwait(&set, NULL, &(struct timespec){0}) != SIGINT)
+    if (!crew->asks || !workers_interrupted())
         return;
     crew->shared->end = true;
     crew->asks = false;
@@ -246,6 +254,16 @@ static bool block_interrupt(sigset_t *before)
     sigprocmask(SIG_BLOCK, NULL, before);
     return sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
            sigprocmask(SIG_BLOCK, &set, NULL) == 0;
+}
+
+void workers_hold(sigset_t *before)
+{
+    block_interrupt(before);
+}
+
+void workers_release(const sigset_t *before)
+{
+    sigprocmask(SIG_SETMASK, before, NULL);
 }
 
 static int run_crew(struct crew *crew)

@@ -15,6 +15,8 @@
 #ifndef ICISIM_WORKERS_H
 #define ICISIM_WORKERS_H
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,5 +43,11 @@ struct workers_task {
 /* Returns WORKERS_STOPPED after an early end. */
 enum { WORKERS_STOPPED = 1 };
 int workers_run(const struct workers_task *task, int workers, struct status *st);
+
+/* Round several runs and what the caller does between them: SIGINT does not end the process until workers_release(). Has there been one
+ * since it was asked last? */
+void workers_hold(sigset_t *before);
+bool workers_interrupted(void);
+void workers_release(const sigset_t *before);
 
 #endif

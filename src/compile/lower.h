@@ -76,7 +76,9 @@ struct lower_options {
     bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
     bool rows_even;      /* rows that differ from device to device are alike instead: their mean */
     bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
-    bool least; /* a collective is no sends, but a wait for the time that its sends, alone, cannot beat */
+    bool
+        least; /* a collective is no sends, but a wait for an estimate of the least that they take (lower_least.h) */
+    struct least_table *least_table; /* where estimates are kept, borrowed; NULL: nowhere */
     int layers,
         more_layers;  /* of a model: those in the module, all alike, and those that it stands for besides */
     int layers_apart; /* but for so many at first, which are others */

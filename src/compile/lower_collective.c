@@ -7,7 +7,6 @@
 #include "compile/lower_own.h"
 #include "engine/timing.h"
 #include "hlo/communication.h"
-#include "metrics/metrics.h"
 #include "program/resource.h"
 
 int32_t lower_collective_in(const struct module *module, int32_t instruction)
@@ -96,8 +95,8 @@ int lower_join(struct lower *lower, int32_t instruction, struct status *st)
 /* Bytes that the devices of a chip give each other for a collective over all of them: half of the longer of its operand and its
  * result crosses the joint each way; for an all-reduce there and back; by rows that differ, what the device with most of them
  * has. 0 where chips are one device, or groups have one of each chip. */
-static int exchange_bytes(const struct lower *lower, int32_t instruction, const struct layout *layout,
-                          double *bytes, struct status *st)
+int lower_exchange_bytes(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                         double *bytes, struct status *st)
 {
     const struct module *module = lower->module;
     enum opcode whole = whole_of(module, instruction);
@@ -144,7 +143,7 @@ static int check_ragged(const struct lower *lower, struct status *st)
 }
 
 /* The rings' kind: as an instruction's label ring says it, or as the options do. */
-static int kind_of(const struct lower *lower, int32_t instruction, struct status *st)
+int lower_kind_of(const struct lower *lower, int32_t instruction, struct status *st)
 {
     char ring[24];
     if (module_label(lower->module, instruction, "ring", ring, sizeof ring))
@@ -154,8 +153,8 @@ static int kind_of(const struct lower *lower, int32_t instruction, struct status
 }
 
 /* Gives a spec the rings of a layout, and what the collective carries on them. */
-static void set_rings(const struct lower *lower, int32_t instruction, const struct layout *layout,
-                      struct collective_spec *spec)
+void lower_set_rings(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                     struct collective_spec *spec)
 {
     spec->rings = layout->rings;
     for (int r = 0; r < layout->rings; r++)
@@ -177,7 +176,7 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     if (code == 0 && ragged && !rows)
         code = check_ragged(lower, st);
     if (code == 0)
-        code = exchange_bytes(lower, instruction, layout, &exchanged_bytes, st);
+        code = lower_exchange_bytes(lower, instruction, layout, &exchanged_bytes, st);
     if (code < 0)
         return code;
     if (exchanged_bytes > 0) {
@@ -187,7 +186,7 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     }
     if (layout->chips < 2)
         return 0;
-    set_rings(lower, instruction, layout, spec);
+    lower_set_rings(lower, instruction, layout, spec);
     if (rows)
         code = lower_ragged_pairs(lower, instruction, spec, &pair, st);
     if (code == 0)
@@ -218,56 +217,12 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
         return lower_permute(&(struct permute){lower, instruction, stage, before, &spec,
                                                lower_collective_bytes(lower->module, instruction, 1)},
                              after, st);
-    int kind = kind_of(lower, instruction, st);
+    int kind = lower_kind_of(lower, instruction, st);
     if (kind < 0)
         return kind;
     spec.kind = (enum ring_kind)kind;
     spec.name = lower_name(lower->module, instruction, name);
     return build_on_rings(lower, instruction, &spec, before, after, st);
-}
-
-/* Of what is small, such as scales of norms, nothing is asked: it would take as long to find out, and counts for little. */
-static bool is_small(const struct module *module, int32_t instruction)
-{
-    enum { SMALL_BYTES = 1 << 20 };
-    return communication_in_bytes(module, instruction) < SMALL_BYTES &&
-           shape_bytes(module, module_at(module, instruction)->shape) < SMALL_BYTES;
-}
-
-/* Of a collective that is cut: no program is asked. On lines of three chips and more an all-gather loads the last links most,
- * a reduce-scatter the first ones, and pairs far apart need the links between them while others compute: so one makes up for
- * some of the other (a step took 7 % less). */
-static double way_least(const struct lower *lower, const struct collective *collective,
-                        const struct collective_spec *spec)
-{
-    bool uneven = false;
-    for (int r = 0; r < spec->rings; r++)
-        uneven |= !spec->ring[r]->closed && (spec->ring[r]->n > 2 || spec->ring[r]->overlap > 1);
-    double links_s, path_s = collective_least_s(collective, lower->placement->slice, spec, &links_s);
-    return fmax(path_s, (uneven ? 0.9 : 1) * links_s);
-}
-
-static int cut_least(struct lower *lower, int32_t instruction, const struct collective *collective,
-                     enum ring_kind kind, double *least_s, struct status *st)
-{
-    const struct layout *layout;
-    struct collective_spec spec = {.kind = kind, .elem_bytes = 1};
-    double exchanged_bytes = 0;
-    int code = lower_layout(lower, instruction, &layout, st);
-    if (code == 0 && !lower->options->all_axes)
-        code = lower_join(lower, instruction, st);
-    if (code == 0)
-        code = exchange_bytes(lower, instruction, layout, &exchanged_bytes, st);
-    if (code < 0)
-        return code;
-    double way_s = INFINITY;
-    for (int one_ring = 0; one_ring < 2; one_ring++) {
-        set_rings(lower, instruction, layout, &spec);
-        if (lower_takes_way(lower, layout, one_ring, &spec))
-            way_s = fmin(way_s, way_least(lower, collective, &spec));
-    }
-    *least_s = lower_joint_s(lower, exchanged_bytes) + way_s;
-    return 0;
 }
 
 /* A program of its own. What the lowering has in hand is put aside. */
@@ -303,43 +258,6 @@ int lower_collective_time(struct lower *lower, int32_t collective, double *time_
     return code;
 }
 
-/* Of the others, as a program of its own: what its busiest link takes, of a permute nothing, as chips that end early make up
- * for it; and its longest chain. */
-static int alone_least(struct lower *lower, int32_t instruction, double *least_s, struct status *st)
-{
-    struct alone alone;
-    double links_s = 0, chain_s = 0;
-    int code = begin_alone(lower, instruction, &alone, st);
-    if (code == 0 && whole_of(lower->module, instruction) != HLO_COLLECTIVE_PERMUTE)
-        code = metrics_links_s(&lower->program, &links_s, st);
-    if (code == 0)
-        code = metrics_chain_s(&lower->program, 1, &chain_s, st);
-    end_alone(lower, &alone);
-    *least_s = fmax(links_s, chain_s);
-    return code;
-}
-
-static int wait_least(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
-                      struct status *st)
-{
-    const struct collective *collective =
-        collective_by_name(opcode_info(whole_of(lower->module, instruction))->name, st);
-    int code = collective ? kind_of(lower, instruction, st) : st->code;
-    double least_s = 0;
-    *after = before;
-    if (code < 0)
-        return code;
-    enum ring_kind kind = (enum ring_kind)code;
-    if (collective->uses_ring && lower_by_schedule(lower, instruction) &&
-        lower->options->pattern == PATTERN_RINGS)
-        code = cut_least(lower, instruction, collective, kind, &least_s, st);
-    else if (!is_small(lower->module, instruction))
-        code = alone_least(lower, instruction, &least_s, st);
-    if (code == 0 && least_s > 0)
-        *after = lower_exchange(lower, instruction, WHERE_ALL, (struct exchange){.setup_s = least_s}, before);
-    return code;
-}
-
 int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
                      struct status *st)
 {
@@ -347,7 +265,7 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, in
     *after = before;
     if (lower->options->free > 0 && instruction == lower->options->free)
         return 0;
-    int code = lower->options->least ? wait_least(lower, instruction, before, after, st)
+    int code = lower->options->least ? lower_wait(lower, instruction, before, after, st)
                                      : build(lower, instruction, stage, before, after, st);
     return code < 0 ? status_prefix(st, "%s: ", module_word(module, module_at(module, instruction)->name))
                     : 0;

@@ -113,6 +113,21 @@ int lower_join(struct lower *lower, int32_t instruction, struct status *st);
 bool lower_takes_way(const struct lower *lower, const struct layout *layout, bool one_ring,
                      struct collective_spec *spec);
 
+/* What a collective's rings carry: of their kind, on the rings of a layout; and the bytes that the devices of a chip give each other for it. */
+int lower_kind_of(const struct lower *lower, int32_t instruction, struct status *st);
+void lower_set_rings(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                     struct collective_spec *spec);
+int lower_exchange_bytes(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                         double *bytes, struct status *st);
+
+/* With options.least: an op without links that takes what a collective does not beat. */
+int lower_wait(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st);
+
+/* What options.least_table has kept of how a collective on such a layout goes by our own schedule; NULL: nothing. And keeps it. */
+const struct lowered_share *lower_recall(struct lower *lower, int32_t instruction, struct status *st);
+int lower_remember(struct lower *lower, int32_t instruction, const struct lowered_share *share,
+                   struct status *st);
+
 enum { WAITS_MOST = 256 };
 
 /* The op that makes a value, and the item that issued it, -1 where there is none; of a tuple, its elements are

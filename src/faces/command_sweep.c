@@ -16,10 +16,10 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/progress.h"
 #include "base/time_limit.h"
 #include "base/workers.h"
 #include "faces/command.h"
-#include "faces/progress.h"
 #include "faces/ranking.h"
 #include "faces/rows.h"
 #include "faces/search.h"
@@ -201,6 +201,17 @@ static int stop(struct sweep *sweep, struct status *st)
                        goes_on ? "; the same command with --resume goes on" : "");
 }
 
+/* What a search has found by then is printed; there are no rows yet. */
+static int stop_search(const struct sweep *sweep, struct status *st)
+{
+    const struct ranking *ranking = &sweep->ranking;
+    if (ranking->count > 0 && ranking_print(ranking, stdout, st) < 0)
+        return st->code;
+    return status_fail(st, STATUS_STOPPED,
+                       "stopped with %" PRId64 " of %" PRId64 " points decided; no file is written",
+                       ranking->seen, sweep->file.grid->points);
+}
+
 /* Rows go to stdout, or a file; with --top to a file only. */
 static int open_file(struct sweep *sweep, const struct settings *settings, struct status *st)
 {
@@ -245,7 +256,7 @@ static int run(struct sweep *sweep, const struct settings *settings, struct stat
     int code = searches ? search_run(&sweep->file, &sweep->catalog, sweep->jobs, &sweep->ranking, st)
                         : run_shard(sweep, st);
     if (code == WORKERS_STOPPED)
-        code = searches ? status_fail(st, STATUS_STOPPED, "stopped; nothing is written") : stop(sweep, st);
+        code = searches ? stop_search(sweep, st) : stop(sweep, st);
     if (code == 0)
         code = sweep_file_commit(&sweep->file, st);
     if (code == 0 && settings_text(settings, "html"))

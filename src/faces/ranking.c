@@ -73,11 +73,9 @@ static void print_left(const struct ranking *ranking, FILE *out)
     const struct {
         int64_t points;
         const char *why;
-    } left[] = {{ranking->unfit, "exceed HBM"},
-                {ranking->uneven, "cannot split the batch evenly"},
-                {ranking->refused, "are invalid"},
-                {ranking->failed, "failed"},
-                {ranking->slower, "pruned by bound"}};
+    } left[] = {{ranking->unfit, "exceed HBM"},        {ranking->uneven, "cannot split the batch evenly"},
+                {ranking->refused, "are invalid"},     {ranking->failed, "failed"},
+                {ranking->bounded, "pruned by bound"}, {ranking->slower, "pruned by estimate"}};
     for (size_t i = 0; i < sizeof left / sizeof *left && ranking->searched; i++)
         if (left[i].points > 0)
             fprintf(out, "; %" PRId64 " %s", left[i].points, left[i].why);

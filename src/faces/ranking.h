@@ -25,10 +25,11 @@ struct ranking {
     int64_t seen, timed;   /* points, and those among them that have a time */
 
     /* Without a time: too large for the memory, without whole sequences on a shard, wrong in another way; or right, but their
-     * simulation failed. A search (search.h) prints these, and how many points it did not simulate. */
+     * simulation failed. A search (search.h) prints these, and how many points it did not simulate: by a proven bound, by an
+     * estimate. */
     int64_t unfit, uneven, refused, failed;
     bool searched;
-    int64_t slower;
+    int64_t bounded, slower;
 };
 
 /* For as many points as --top says; if it was not given for none, or of a program's ways to lay its mesh for all. */

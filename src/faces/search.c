@@ -1,27 +1,53 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "faces/search.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "base/progress.h"
 #include "base/time_limit.h"
 #include "base/workers.h"
-#include "faces/progress.h"
 #include "faces/rows.h"
+#include "faces/seats.h"
+#include "settings/option.h"
 #include "study/budget.h"
+#include "study/step_bound.h"
 
-/* So many candidates are simulated before the others are compared with the best again. */
-enum { AT_ONCE = 16 };
+/* So many are simulated before the others are compared with the best again. */
+enum { AT_ONCE = 4 };
 
-/* A candidate whose estimate is above the last of the best by more than this share is not simulated. The estimate is no proven
- * bound (search.h); but of some 3,100 points of random models on boxes of 8 to 128 chips one took 0.6 % less than its estimate,
- * and the others no less. tests/cli_search.sh has some of them. */
-static const double margin_frac = 0.01;
+/* Seats of the same sizes with the same other options: what they have in common. */
+struct family {
+    int64_t point;            /* index of its first point in the grid, with the first seat of all */
+    int first_seat, end_seat; /* of its own */
+    double compute_s, sent_s; /* the computes alone, what is sent over all links of a chip */
+    double bound_s;           /* what none of its points beats */
+    double promise_s;         /* the lower, the sooner it is looked at */
+    double memory_bytes;
+    struct status why; /* of points that cannot run */
+};
+
+/* What became of a point, for its row. */
+enum end { END_OPEN, END_SIMULATED, END_REFUSED, END_BOUND, END_ESTIMATE };
+struct fate {
+    double least_s;
+    int32_t family;
+    enum end end;
+};
 
 struct candidate {
     double least_s;
-    int64_t index;
+    int64_t point;
+    int32_t family;
+    bool refined; /* with what its collectives take, simulated */
+};
+
+struct found {
+    int64_t point;
+    struct result result;
 };
 
 struct search {
@@ -29,11 +55,16 @@ struct search {
     struct catalog *catalog;
     int jobs;
     struct ranking *ranking;
-    struct result *result; /* [points], for the rows of a file; NULL without one */
-    struct candidate
-        *candidate; /* points that can run; in the second part of a search those of the least time first */
-    bool sorted;    /* the second part has begun */
-    int64_t candidates, simulated;
+    struct least_table table;
+    struct seats seats;
+    struct family *family;
+    int32_t families;
+    struct candidate *heap, *batch; /* the least first; those that are simulated now */
+    int64_t heaped, heap_room;
+    bool writes, finishing;
+    struct fate *fate; /* [points], where rows are written */
+    struct found *found;
+    int64_t founds, found_room;
     struct progress progress;
     struct budget_hold held; /* of a worker */
 };
@@ -44,13 +75,95 @@ bool search_matches(const struct sweep_file *file, const struct ranking *ranking
     if (!ranking->top || !file->grid->settings->tied || file->shard.of > 1)
         return false;
     grid_point(file->grid, 0, &point);
-    return job_has_least(&point);
+    return step_bound_matches(&point);
 }
 
-/* The candidate that is a worker's work in the second part. */
-static const struct candidate *candidate_of(const struct search *search, int64_t index)
+/* The last time that is among the best so far. */
+static double last_s(const struct search *search)
 {
-    return &search->candidate[search->simulated + index];
+    const struct ranking *ranking = search->ranking;
+    return ranking->count < ranking->top ? INFINITY : ranking->result[ranking->top - 1].time_s;
+}
+
+static bool is_out(const struct search *search, double bound_s)
+{
+    return bound_s > last_s(search) * (1 + 1e-9);
+}
+
+static int64_t point_at(const struct search *search, const struct family *family, int seat)
+{
+    return family->point + search->seats.seat[seat].value * search->seats.stride;
+}
+
+/* Says what became of a point. */
+static void end_point(struct search *search, int64_t point, int32_t family, enum end end, double least_s)
+{
+    search->progress.done++;
+    search->ranking->seen += end != END_SIMULATED;
+    search->ranking->bounded += end == END_BOUND;
+    search->ranking->slower += end == END_ESTIMATE;
+    if (search->fate)
+        search->fate[point] = (struct fate){least_s, family, end};
+}
+
+static void refuse(struct search *search, int32_t f, int64_t point, const struct status *why)
+{
+    struct ranking *ranking = search->ranking;
+    search->family[f].why = *why;
+    ranking->unfit += why->code == STATUS_MEMORY;
+    ranking->uneven += why->code == STATUS_UNEVEN;
+    ranking->refused += why->code != STATUS_MEMORY && why->code != STATUS_UNEVEN;
+    end_point(search, point, f, END_REFUSED, NAN);
+}
+
+static void end_family(struct search *search, int32_t f, enum end end)
+{
+    const struct family *family = &search->family[f];
+    for (int s = family->first_seat; s < family->end_seat; s++)
+        if (end == END_REFUSED)
+            refuse(search, f, point_at(search, family, s), &search->family[f].why);
+        else
+            end_point(search, point_at(search, family, s), f, end, family->bound_s);
+}
+
+/* The heap. */
+
+static bool is_less(const struct candidate *a, const struct candidate *b)
+{
+    return a->least_s < b->least_s || (!(b->least_s < a->least_s) && a->point < b->point);
+}
+
+static int push(struct search *search, struct candidate candidate, struct status *st)
+{
+    if (!GROW(search->heap, search->heaped, search->heap_room))
+        return status_nomem(st);
+    int64_t at = search->heaped++;
+    for (; at > 0 && is_less(&candidate, &search->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        search->heap[at] = search->heap[(at - 1) / 2];
+    search->heap[at] = candidate;
+    return 0;
+}
+
+static struct candidate pop(struct search *search)
+{
+    struct candidate first = search->heap[0], last = search->heap[--search->heaped];
+    int64_t at = 0;
+    for (int64_t next; (next = 2 * at + 1) < search->heaped; at = next) {
+        next += next + 1 < search->heaped && is_less(&search->heap[next + 1], &search->heap[next]);
+        if (!is_less(&search->heap[next], &last))
+            break;
+        search->heap[at] = search->heap[next];
+    }
+    search->heap[at] = last;
+    return first;
+}
+
+/* Simulations, by workers. */
+
+/* Above this it is enough to know that a point is not among the best. */
+static double limit_s(const struct search *search)
+{
+    return isinf(last_s(search)) ? 0 : 1.02 * last_s(search);
 }
 
 static void work(void *context, int64_t index, void *result)
@@ -58,51 +171,60 @@ static void work(void *context, int64_t index, void *result)
     struct search *search = context;
     struct point point;
     struct status own = {0};
-    grid_point(search->grid, search->sorted ? candidate_of(search, index)->index : index, &point);
+    bool whole = search->finishing || search->writes;
+    grid_point(search->grid, search->finishing ? search->ranking->index[index] : search->batch[index].point,
+               &point);
     budget_hold(&search->held, &point, search->jobs);
     time_hold(2 * point.run.time_limit_s); /* to build it, and to simulate it */
-    if (search->sorted)
-        job_result_with(&point, &(struct job_options){.time_only = true}, search->catalog, result, &own);
-    else
-        job_least(&point, search->catalog, result, &own);
+    job_result_with(&point,
+                    &(struct job_options){.time_only = !whole,
+                                          .brief = !whole,
+                                          .limit_s = search->finishing ? 0 : limit_s(search),
+                                          .least_table = &search->table},
+                    search->catalog, result, &own);
 }
 
-/* The row of a point that was not simulated has what is known without it: no time but the estimate. */
-static void empty(struct result *result)
+static int keep(struct search *search, int64_t point, const struct result *result, struct status *st)
 {
-    double least_s = result->least_s, memory_bytes = result->memory_bytes;
-    for (int c = 0; c < column_count; c++) {
-        if (columns[c].kind == COLUMN_REAL)
-            *(double *)((char *)result + columns[c].offset) = NAN;
-        if (columns[c].kind == COLUMN_COUNT && columns[c].offset != offsetof(struct result, chips))
-            *(int64_t *)((char *)result + columns[c].offset) = -1;
-    }
-    result->least_s = least_s;
-    result->memory_bytes = memory_bytes;
-    result->exposed_axes[0] = result->product_bound[0] = result->engine[0] = result->spent[0] = '\0';
-    snprintf(result->status, sizeof result->status, "not simulated: least_s is %g %% above the fastest",
-             100 * margin_frac);
+    if (!search->writes)
+        return 0;
+    if (!GROW(search->found, search->founds, search->found_room))
+        return status_nomem(st);
+    search->found[search->founds].point = point;
+    search->found[search->founds++].result = *result;
+    return 0;
 }
 
 static int take(void *context, int64_t index, const void *data, const char *how, struct status *st)
 {
     struct search *search = context;
-    const struct candidate *candidate = search->sorted ? candidate_of(search, index) : NULL;
-    int64_t at = candidate ? candidate->index : index;
+    const struct candidate *candidate = &search->batch[index];
     struct result result;
-    (void)st;
-    rows_take(search->grid, at, search->catalog, data, how, &result);
-    search->progress.done++;
-    if (candidate)
-        result.least_s = candidate->least_s;
-    if (candidate || result.code < 0) {
-        ranking_add(search->ranking, at, &result);
-    } else {
-        search->candidate[search->candidates++] = (struct candidate){result.least_s, index};
-        empty(&result);
+    rows_take(search->grid, candidate->point, search->catalog, data, how, &result);
+    result.least_s = candidate->least_s;
+    if (result.rough) {
+        end_point(search, candidate->point, candidate->family, END_ESTIMATE, last_s(search));
+        return 0;
     }
-    if (search->result)
-        search->result[at] = result;
+    ranking_add(search->ranking, candidate->point, &result);
+    end_point(search, candidate->point, candidate->family, END_SIMULATED, candidate->least_s);
+    if (search->ranking->count > 0)
+        snprintf(search->progress.best, sizeof search->progress.best, "%.6g s: --slice %s --mesh %s",
+                 search->ranking->result[0].time_s, search->ranking->result[0].slice,
+                 grid_text(search->grid, search->ranking->index[0], option_by_name("mesh")));
+    return keep(search, candidate->point, &result, st);
+}
+
+/* A row of the best with all that there is to say of it. */
+static int take_whole(void *context, int64_t index, const void *data, const char *how, struct status *st)
+{
+    struct search *search = context;
+    struct result *result = &search->ranking->result[index];
+    double least_s = result->least_s;
+    (void)st;
+    if (data)
+        rows_take(search->grid, search->ranking->index[index], search->catalog, data, how, result);
+    result->least_s = least_s;
     return 0;
 }
 
@@ -120,74 +242,343 @@ static int run_workers(struct search *search, int64_t count, struct status *st)
                                       .result_bytes = sizeof(struct result),
                                       .context = search,
                                       .work = work,
-                                      .done = take,
+                                      .done = search->finishing ? take_whole : take,
                                       .tick = tick};
     return count > 0 ? workers_run(&task, search->jobs, st) : 0;
 }
 
-static int least_first(const void *a, const void *b)
+/* Families. */
+
+/* Opens a step at a point of a family; 1 where it cannot run. */
+static int open_step(struct search *search, int32_t f, int64_t at, struct step_bound *step, struct status *st)
 {
-    const struct candidate *left = a, *right = b;
-    if (left->least_s < right->least_s || right->least_s < left->least_s)
-        return left->least_s < right->least_s ? -1 : 1;
-    return left->index < right->index ? -1 : left->index > right->index;
+    struct family *family = &search->family[f];
+    struct point point;
+    struct status own = {0};
+    grid_point(search->grid, at, &point);
+    int code = step_bound_open(step, &point, search->catalog, &search->table, &own);
+    if (code == STATUS_NOMEM)
+        return status_nomem(st);
+    family->memory_bytes = step->memory_bytes;
+    family->why = own;
+    return code < 0;
 }
 
-/* Candidates that could still be among the best; all of them until there are as many as are asked for. */
-static int64_t count_open(const struct search *search)
+/* Estimates a point, which becomes a candidate if it may be among the best. Returns 1 where it is of another step. */
+static int estimate(struct search *search, struct step_bound *step, struct candidate candidate,
+                    struct status *st)
 {
-    const struct ranking *ranking = search->ranking;
-    int64_t open = search->simulated;
-    double last_s = ranking->count < ranking->top ? INFINITY : ranking->result[ranking->top - 1].time_s;
-    while (open < search->candidates && search->candidate[open].least_s < last_s * (1 + margin_frac))
-        open++;
-    return open - search->simulated;
+    struct status own = {0};
+    struct point point;
+    grid_point(search->grid, candidate.point, &point);
+    int code =
+        step_bound_estimate(step, &point, candidate.refined, search->catalog, &candidate.least_s, &own);
+    progress_tick(&search->progress);
+    if (code == STATUS_NOMEM)
+        return status_nomem(st);
+    candidate.least_s = fmax(candidate.least_s, step->bound_s);
+    if (code < 0)
+        refuse(search, candidate.family, candidate.point, &own);
+    else if (code == 0 && is_out(search, candidate.least_s))
+        end_point(search, candidate.point, candidate.family, END_ESTIMATE, candidate.least_s);
+    else if (code == 0)
+        return push(search, candidate, st);
+    return code > 0;
 }
 
-static int find_candidates(struct search *search, struct status *st)
+/* Looks at points of a family with the step of the first of them. Those of another step are left, `*left` of them. */
+static int expand_with(struct search *search, int32_t f, int64_t point[], int *left, struct status *st)
 {
-    search->progress = progress_start(search->grid->points);
-    int code = run_workers(search, search->grid->points, st);
-    progress_end(&search->progress);
-    qsort(search->candidate, (size_t)search->candidates, sizeof *search->candidate, least_first);
-    search->sorted = true;
+    struct step_bound step = {0};
+    int points = *left, refused = open_step(search, f, point[0], &step, st), code = 0;
+    bool out = refused == 0 && !step.loops && is_out(search, step.bound_s);
+    *left = 0;
+    for (int p = 0; p < points && code == 0 && refused >= 0; p++) {
+        int other = 0;
+        if (refused > 0)
+            refuse(search, f, point[p], &search->family[f].why);
+        else if (out)
+            end_point(search, point[p], f, END_BOUND, step.bound_s);
+        else
+            other = estimate(search, &step, (struct candidate){.point = point[p], .family = f}, st);
+        code = other < 0 ? other : 0;
+        if (other > 0)
+            point[(*left)++] = point[p];
+    }
+    step_bound_close(&step);
+    return refused < 0 ? refused : code;
+}
+
+/* Loops of permutes may be others where rings are, and then there is another step. */
+static int expand(struct search *search, int32_t f, struct status *st)
+{
+    const struct family *family = &search->family[f];
+    int left = family->end_seat - family->first_seat, code = 0;
+    int64_t *point = malloc((size_t)left * sizeof *point);
+    if (!point)
+        return status_nomem(st);
+    for (int s = 0; s < left; s++)
+        point[s] = point_at(search, family, family->first_seat + s);
+    while (left > 0 && code == 0)
+        code = expand_with(search, f, point, &left, st);
+    free(point);
     return code;
 }
 
-static int simulate_best(struct search *search, struct status *st)
+/* With what its collectives take. */
+static int refine(struct search *search, struct candidate candidate, struct status *st)
+{
+    struct step_bound step = {0};
+    int code = open_step(search, candidate.family, candidate.point, &step, st);
+    candidate.refined = true;
+    if (code == 0)
+        code = estimate(search, &step, candidate, st);
+    step_bound_close(&step);
+    return code < 0 ? code : 0;
+}
+
+/* Takes candidates that may be among the best, those of the least time first: refines them, and simulates refined ones, some at a time. */
+static int settle(struct search *search, struct status *st)
+{
+    int code = 0, count = 0;
+    while (code == 0 && (count > 0 || search->heaped > 0)) {
+        bool open = search->heaped > 0 && !is_out(search, search->heap[0].least_s);
+        if (count == AT_ONCE || (count > 0 && !open)) {
+            code = run_workers(search, count, st);
+            count = 0;
+        } else if (!open) {
+            break;
+        } else {
+            struct candidate first = pop(search);
+            if (first.refined)
+                search->batch[count++] = first;
+            else
+                code = refine(search, first, st);
+        }
+        code = code == 0 && workers_interrupted() ? WORKERS_STOPPED : code;
+    }
+    return code;
+}
+
+/* The family of the same sizes without loops or gathers ahead, whose computes and bytes are the same. */
+static int32_t base_of(const struct search *search, int32_t f)
+{
+    const struct grid *grid = search->grid;
+    const struct option_row *strategy = option_by_name("strategy"), *prefetch = option_by_name("prefetch");
+    int naive = grid_find(grid, strategy, "naive"), none = grid_find(grid, prefetch, "0");
+    int64_t point = search->family[f].point;
+    if (naive >= 0)
+        point = grid_with(grid, point, strategy, naive);
+    if (none >= 0)
+        point = grid_with(grid, point, prefetch, none);
+    for (int32_t b = f; b >= 0 && search->family[b].first_seat == search->family[f].first_seat; b--)
+        if (search->family[b].point == point)
+            return b;
+    return f;
+}
+
+/* How soon a family is looked at: by the least of a few of its estimates. */
+static int find_promise(struct search *search, struct family *family, struct step_bound *step,
+                        struct status *st)
+{
+    enum { SAMPLES = 6 };
+    int seats = family->end_seat - family->first_seat, samples = seats < SAMPLES ? seats : SAMPLES, code = 0;
+    family->promise_s = INFINITY;
+    for (int k = 0; k < samples && code != STATUS_NOMEM; k++) {
+        struct status own = {0};
+        struct point point;
+        double least_s;
+        grid_point(search->grid, point_at(search, family, family->first_seat + k * seats / samples), &point);
+        code = step_bound_estimate(step, &point, false, search->catalog, &least_s, &own);
+        family->promise_s = code == 0 ? fmin(family->promise_s, least_s) : family->promise_s;
+    }
+    return code == STATUS_NOMEM ? status_nomem(st) : 0;
+}
+
+static int find_bound(struct search *search, int32_t f, struct status *st)
+{
+    struct family *family = &search->family[f];
+    struct step_bound step = {0};
+    int code = open_step(search, f, point_at(search, family, family->first_seat), &step, st);
+    if (code == 0) {
+        family->compute_s = step.compute_s;
+        family->sent_s = step.sent_s;
+        family->bound_s = step.loops ? fmax(step.compute_s, step.sent_s) : step.bound_s;
+        code = find_promise(search, family, &step, st);
+    }
+    step_bound_close(&step);
+    return code < 0 ? code : 0;
+}
+
+/* What a family has of its base: no less memory, no other tokens. */
+static void inherit(struct search *search, int32_t f, int32_t base)
+{
+    const struct family *from = &search->family[base];
+    struct family *family = &search->family[f];
+    int ahead = grid_value(search->grid, family->point, option_by_name("prefetch"));
+    family->bound_s = fmax(from->compute_s, from->sent_s);
+    family->promise_s = family->bound_s + (from->promise_s - from->compute_s) / (1.5 + ahead);
+    if (from->why.code == STATUS_MEMORY || from->why.code == STATUS_UNEVEN)
+        family->why = from->why;
+}
+
+static int promising_first(const void *a, const void *b)
+{
+    const struct family *left = a, *right = b;
+    if (left->promise_s < right->promise_s || right->promise_s < left->promise_s)
+        return left->promise_s < right->promise_s ? -1 : 1;
+    return left->point != right->point ? (left->point < right->point ? -1 : 1)
+                                       : left->first_seat - right->first_seat;
+}
+
+static int look_at_families(struct search *search, struct status *st)
 {
     int code = 0;
-    int64_t open = count_open(search);
-    search->progress = progress_start(open);
-    while (code == 0 && open > 0) {
-        int64_t batch = open < AT_ONCE ? open : AT_ONCE;
-        code = run_workers(search, batch, st);
-        search->simulated += batch;
-        open = count_open(search);
-        search->progress.points = search->progress.done + open;
+    for (int32_t f = 0; f < search->families && code == 0; f++) {
+        int32_t base = base_of(search, f);
+        if (base == f)
+            code = find_bound(search, f, st);
+        else
+            inherit(search, f, base);
+        progress_tick(&search->progress);
+        code = code == 0 && workers_interrupted() ? WORKERS_STOPPED : code;
     }
-    progress_end(&search->progress);
-    search->ranking->slower = search->candidates - search->simulated;
-    search->ranking->seen += search->ranking->slower;
+    qsort(search->family, (size_t)search->families, sizeof *search->family, promising_first);
     return code;
+}
+
+/* The first few families are estimated before anything is simulated, so that the first that are best are good ones. */
+static int search_families(struct search *search, struct status *st)
+{
+    enum { FIRST = 12 };
+    int code = look_at_families(search, st), expanded = 0;
+    for (int32_t f = 0; f < search->families && code == 0; f++) {
+        bool refused = search->family[f].why.code < 0;
+        if (refused || is_out(search, search->family[f].bound_s)) {
+            end_family(search, f, refused ? END_REFUSED : END_BOUND);
+            continue;
+        }
+        code = expand(search, f, st);
+        if (code == 0 && ++expanded >= FIRST)
+            code = settle(search, st);
+        code = code == 0 && workers_interrupted() ? WORKERS_STOPPED : code;
+    }
+    if (code == 0)
+        code = settle(search, st);
+    while (search->heaped > 0 && code == 0) {
+        struct candidate left = pop(search);
+        end_point(search, left.point, left.family, END_ESTIMATE, left.least_s);
+    }
+    return code;
+}
+
+/* Rows. */
+
+static int by_point(const void *a, const void *b)
+{
+    const struct found *left = a, *right = b;
+    return left->point < right->point ? -1 : left->point > right->point;
+}
+
+/* The row of a point that was not simulated has no time but its bound, or estimate. */
+static void describe_left(const struct search *search, int64_t at, struct result *result)
+{
+    const struct fate *fate = &search->fate[at];
+    const struct family *family = &search->family[fate->family];
+    struct status why = family->why;
+    struct point point;
+    if (fate->end == END_BOUND)
+        status_fail(&why, STATUS_INPUT, "not simulated: the bound of its mesh is above the fastest");
+    if (fate->end == END_ESTIMATE)
+        status_fail(&why, STATUS_INPUT, "not simulated: its estimate is above the fastest");
+    grid_point(search->grid, at, &point);
+    job_result_left(&point, search->catalog, &why, result);
+    grid_print_given(search->grid, at, result->varied, sizeof result->varied);
+    result->least_s = fate->least_s;
+    result->memory_bytes = family->memory_bytes > 0 ? family->memory_bytes : NAN;
+}
+
+static int write_rows(struct search *search, struct sweep_file *file, struct status *st)
+{
+    int code = 0;
+    if (search->founds > 0)
+        qsort(search->found, (size_t)search->founds, sizeof *search->found, by_point);
+    for (int64_t i = 0, f = 0; i < search->grid->points && code == 0; i++) {
+        struct result left;
+        bool found = f < search->founds && search->found[f].point == i;
+        if (!found)
+            describe_left(search, i, &left);
+        code = sweep_file_write(file, found ? &search->found[f++].result : &left, st);
+    }
+    return code;
+}
+
+/* A family for each group of seats of the same sizes, and each combination of the other options. */
+static int make_families(struct search *search, struct status *st)
+{
+    const struct seats *seats = &search->seats;
+    int64_t others = search->grid->points / seats->count, most = others * seats->groups;
+    search->family = calloc((size_t)most, sizeof *search->family);
+    if (!search->family)
+        return status_nomem(st);
+    for (int first = 0, end; first < seats->count; first = end) {
+        for (end = first + 1; end < seats->count && seats_alike(seats, first, end);)
+            end++;
+        for (int64_t k = 0; k < others; k++)
+            search->family[search->families++] =
+                (struct family){.point = k / seats->stride * seats->stride * seats->count + k % seats->stride,
+                                .first_seat = first,
+                                .end_seat = end};
+    }
+    return 0;
+}
+
+/* The best with all that a row says. After Ctrl-C they stay as they are. */
+static int finish(struct search *search, struct status *st)
+{
+    search->finishing = true;
+    return search->writes ? 0 : run_workers(search, search->ranking->count, st);
+}
+
+static void search_free(struct search *search)
+{
+    least_table_free(&search->table);
+    seats_free(&search->seats);
+    free(search->family);
+    free(search->heap);
+    free(search->batch);
+    free(search->fate);
+    free(search->found);
 }
 
 int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struct ranking *ranking,
                struct status *st)
 {
     const struct grid *grid = file->grid;
-    struct search search = {.grid = grid, .catalog = catalog, .jobs = jobs, .ranking = ranking};
-    bool writes = file->csv.output.file;
-    search.candidate = malloc((size_t)grid->points * sizeof *search.candidate);
-    search.result = writes ? calloc((size_t)grid->points, sizeof *search.result) : NULL;
-    ranking->searched = true;
-    int code =
-        search.candidate && (search.result || !writes) ? find_candidates(&search, st) : status_nomem(st);
+    struct search search = {.grid = grid,
+                            .catalog = catalog,
+                            .jobs = jobs,
+                            .ranking = ranking,
+                            .writes = file->csv.output.file,
+                            .progress = progress_start(grid->points)};
+    sigset_t before;
+    ranking->searched = search.progress.searches = true;
+    workers_hold(&before);
+    search.batch = malloc(AT_ONCE * sizeof *search.batch);
+    search.fate = search.writes ? calloc((size_t)grid->points, sizeof *search.fate) : NULL;
+    int code = !search.batch || (search.writes && !search.fate)
+                   ? status_nomem(st)
+                   : seats_find(&search.seats, grid, catalog, st);
     if (code == 0)
-        code = simulate_best(&search, st);
-    for (int64_t i = 0; i < grid->points && code == 0 && writes; i++)
-        code = sweep_file_write(file, &search.result[i], st);
-    free(search.result);
-    free(search.candidate);
+        code = make_families(&search, st);
+    if (code == 0)
+        code = search_families(&search, st);
+    if (code == 0)
+        code = finish(&search, st);
+    progress_end(&search.progress);
+    if (code == 0 && search.writes)
+        code = write_rows(&search, file, st);
+    workers_release(&before);
+    search_free(&search);
     return code;
 }

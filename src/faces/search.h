@@ -3,20 +3,19 @@
 /*
  * search: the fastest of many meshes of a model, without simulating all of them.
  *
- * The first part asks for a lower estimate of each point's time, from the bytes that its links have to carry (job_least()),
- * which takes a fraction of a simulation. Points that do not fit in memory are left out; the others become candidates, sorted
- * by their estimates. The second part simulates the candidates in this order, some at a time, until no other is likely to be
- * among the best: its estimate is above the time of the last of them by more than a margin.
+ * Points whose meshes have the same sizes, and the same other options, are a family: they run the same step, and differ in where
+ * its devices are. What a family cannot run for (memory, sequences that the mesh does not divide) is found once. Then, each time
+ * for those that may still be among the best:
  *
- * The estimate is no proven bound, hence the margin. For a single collective it is one: its busiest link has that much to
- * carry, and its longest chain is that long. But the estimate of a step is a sum over its collectives, which assumes that one
- * has ended everywhere when the next begins. Where chips are not alike, a chip that is done with its part of a collective
- * begins what follows, and links carry bytes of both at once: then the sum may be more than the step takes. A proven bound
- * (the computes of one chip alone, the bytes of a link over the whole step, the longest chain of the whole program) is so much
- * lower, where collectives are exposed, that hardly a mesh would be left out. In a CSV the row of a point that was not
- * simulated says so in its status, and has least_s.
+ *   bound      of a family, proven (compile/lower_least.h): no layout of its mesh takes less. A family of loops, or of gathers ahead, has
+ *              that of the same sizes without them: computes, and bytes that leave a chip, are no fewer
+ *   estimate   of each layout, from what its collectives do not beat, later from what they take alone; each collective is timed once for
+ *              all layouts on which it is alike. It is no proof (study/step_bound.h)
+ *   simulation of those of the least estimate first, until no other is below the last of the best. Layers are added where they are
+ *              not seen to repeat only if the time may still be among the best
  *
- * The bytes written do not depend on the number of workers. Units: seconds. Errors: status.h.
+ * In a CSV the row of a point that was not simulated says so in its status, and has least_s. The bytes written do not depend on the
+ * number of workers. Units: seconds. Errors: status.h.
  */
 #ifndef SEARCH_H
 #define SEARCH_H

@@ -95,6 +95,7 @@ struct option_row {
     const char *
         values; /* words that it may have, for shells to complete; NULL: none, or too many. OPTION_CHOICE: all of
                              them, in the order of the enum */
+    const char *all; /* what the value "all" stands for, a list; NULL: nothing */
     enum option_group group;
     unsigned commands; /* enum command_set */
     unsigned ops;      /* enum op_set: what it applies to; 0: whatever runs, as with files and workers */

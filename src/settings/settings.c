@@ -184,7 +184,8 @@ int settings_add(struct settings *settings, const struct option_row *option, con
         return join_value(settings, option, text, st);
     if (option->list != LIST_COMMA)
         return add_item(settings, option, text, st);
-    char *copy = strdup(text), *rest = copy, *item;
+    bool all = option->all && strcmp(text, "all") == 0;
+    char *copy = strdup(all ? option->all : text), *rest = copy, *item;
     if (!copy)
         return status_nomem(st);
     int code = 0;

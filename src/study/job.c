@@ -223,7 +223,10 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         code = trace_check(&timing->trace, timing->program, st);
     if (code == 0)
         code = settle(job, &timing->trace, again, &more_s, st);
-    if (code == 0 && run->counts.has_computes && !job->options.time_only)
+    bool rough = code == 0 && *again && job->options.limit_s > 0 &&
+                 timing->trace.total_s + more_s > job->options.limit_s;
+    *again = *again && !rough;
+    if (code == 0 && !rough && run->counts.has_computes && !job->options.time_only)
         code = communication(job, timing, again, &comm_s, st);
     run->simulating = lap(job, &stopwatch);
     if (code < 0 || *again)
@@ -233,7 +236,8 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
     code = metrics_compute(&metrics, &measured, st);
     if (code == 0) {
         measure(&run->result, &metrics);
-        code = job->workload->describe(job, &timing->trace, &run->result, st);
+        run->result.rough = rough;
+        code = job->options.brief ? 0 : job->workload->describe(job, &timing->trace, &run->result, st);
     }
     if (code == 0)
         code = reroutes_print(job, run->result.rerouted, st);
@@ -285,7 +289,7 @@ int job_run(struct job *job, enum record record, struct run *run, struct status 
                                          .cancelled = job->options.cancelled,
                                          .context = job};
     if (record == RECORD_NONE)
-        record = job->workload->record;
+        record = job->options.brief ? RECORD_NONE : job->workload->record;
     for (;;) {
         bool again = false;
         int code = run_once(job, job->point->run.check ? RECORD_ALL : record, &limits, run, &again, st);
@@ -311,17 +315,16 @@ static void fail(const struct job *job, struct result *result, const struct stat
     result->code = why->code;
 }
 
-bool job_has_least(const struct point *point)
+void job_result_left(const struct point *point, struct catalog *catalog, const struct status *why,
+                     struct result *result)
 {
-    return model_file_has(point->work.op, "model", "transformer");
-}
-
-int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
-{
-    const struct job_options options = {.least = true, .time_only = true, .model.must_fit = true};
-    int code = job_result_with(point, &options, catalog, result, st);
-    result->least_s = result->time_s;
-    return code;
+    struct status own = {0};
+    struct job job = {.point = point, .workload = workload_of(point, &own), .catalog = catalog};
+    machine_open(&job.machine, point, catalog, &own); /* for the names; it need not succeed */
+    fail(&job, result, why);
+    RESULT_PUT(result->remat,
+               point->schedule.remat == REMAT_AUTO ? "" : pass_remat_name((enum remat)point->schedule.remat));
+    machine_close(&job.machine);
 }
 
 void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,

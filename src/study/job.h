@@ -51,7 +51,12 @@ struct job_options {
     bool
         few_layers; /* a few of a model's equal layers may stand for all, as long as the times are the same */
     bool time_only; /* communication alone is not simulated */
-    bool least;     /* the time is what a model's step takes at least, its collectives by their links */
+    bool brief;     /* nothing is said of the run but its times */
+    double
+        limit_s; /* what is simulated of layers and loops need not be enough where the time is above that; 0: it has to be */
+    bool
+        least; /* collectives of a model's step are waits (compile/lower_least.h), with estimates kept in a table */
+    struct least_table *least_table;
     const atomic_bool *cancelled; /* as in struct engine_limits */
     struct model_options model;
 };
@@ -127,18 +132,14 @@ struct run {
 int job_run(struct job *job, enum record record, struct run *run, struct status *st);
 void run_free(struct run *run);
 
-/* Is the work of a point such that job_least() is of use? */
-bool job_has_least(const struct point *point);
-
-/* Before a point is simulated: its time becomes what it takes at least, to about a percent, since no link carries more than its
- * bandwidth; the rest of the result is empty. STATUS_MEMORY and STATUS_UNEVEN where the model does not fit the chips' memory, or its sequences
- * not the mesh, which is found before anything is built. */
-int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st);
-
 /* All of it, for one result. A failure is in the result too, with what is known of the point. */
 int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st);
 int job_result_with(const struct point *point, const struct job_options *options, struct catalog *catalog,
                     struct result *result, struct status *st);
+
+/* The result of a point that is not run at all: what it is, and a status that says why. */
+void job_result_left(const struct point *point, struct catalog *catalog, const struct status *why,
+                     struct result *result);
 
 /* A result that has no numbers, and a status that says why, of a point that could not be run. */
 void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,

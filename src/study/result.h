@@ -57,7 +57,7 @@ struct result {
     double usd_per_Mtoken;                       /* with --price-per-chip-hour */
     double mfu_half_frac, mfu_full_frac;         /* with attention counted half, and in full */
     char spent[RESULT_LINE];        /* of a model's step: seconds from the peak to what it takes */
-    double least_s;                 /* that it cannot beat: of a search (job_least()) */
+    double least_s;                 /* what it is estimated to take at least, by a search (faces/search.h) */
     char exposed_axes[RESULT_LINE]; /* of a module: seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
     char offered[RESULT_ID];        /* "yes" or "no": does the chip's cloud offer the slice */
     char parts
@@ -85,6 +85,7 @@ struct result {
     char reference_option[RESULT_WORD]; /* its speed-up compares with the point whose "ring" ... */
     char reference[RESULT_WORD];        /* ... is "uni"; "" if with none */
     int code;                           /* enum status_code */
+    bool rough;                         /* the time is above the job's limit_s, and no more is known of it */
 };
 
 /* A text of a result, made one line. NULL is "". */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Private to faces/. */
 /*
- * progress: a bar on stderr, with the time that is left, where stderr is a terminal.
+ * progress: a bar on stderr, with the time that is left, where stderr is a terminal. Elsewhere a line every ten seconds, if
+ * there is a best so far to be told.
  *
  * Units: seconds. Errors: none. Ownership: a plain value.
  */
-#ifndef PROGRESS_H
-#define PROGRESS_H
+#ifndef ICISIM_PROGRESS_H
+#define ICISIM_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +16,8 @@
 struct progress {
     int64_t points, done;
     struct stopwatch began, shown;
+    bool searches;  /* for the best of all ... */
+    char best[256]; /* ... which is this so far; "" before there is any */
 };
 
 struct progress progress_start(int64_t points);

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compile/lower_least.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "collective/collective.h"
+#include "compile/lower_own.h"
+#include "hlo/communication.h"
+
+/* Of what is small, such as scales of norms, nothing is asked: it would take as long to find out, and counts for little. */
+static bool is_small(const struct module *module, int32_t instruction)
+{
+    enum { SMALL_BYTES = 1 << 20 };
+    return communication_in_bytes(module, instruction) < SMALL_BYTES &&
+           shape_bytes(module, module_at(module, instruction)->shape) < SMALL_BYTES;
+}
+
+/* No program is asked: the busiest link has that much to carry, and the longest chain is that long. */
+static double way_least(const struct lower *lower, const struct collective *collective,
+                        const struct collective_spec *spec)
+{
+    double links_s, path_s = collective_least_s(collective, lower->placement->slice, spec, &links_s);
+    return fmax(path_s, links_s);
+}
+
+static int cut_least(struct lower *lower, int32_t instruction, const struct collective *collective,
+                     enum ring_kind kind, double *least_s, struct status *st)
+{
+    const struct layout *layout;
+    struct collective_spec spec = {.kind = kind, .elem_bytes = 1};
+    double exchanged_bytes = 0;
+    int code = lower_layout(lower, instruction, &layout, st);
+    if (code == 0 && !lower->options->all_axes)
+        code = lower_join(lower, instruction, st);
+    if (code == 0)
+        code = lower_exchange_bytes(lower, instruction, layout, &exchanged_bytes, st);
+    if (code < 0)
+        return code;
+    double way_s = INFINITY;
+    for (int one_ring = 0; one_ring < 2; one_ring++) {
+        lower_set_rings(lower, instruction, layout, &spec);
+        if (lower_takes_way(lower, layout, one_ring, &spec))
+            way_s = fmin(way_s, way_least(lower, collective, &spec));
+    }
+    *least_s = lower_joint_s(lower, exchanged_bytes) + way_s;
+    return 0;
+}
+
+/* What a collective takes by itself, simulated; or what it does not beat. */
+static int find_seconds(struct lower *lower, int32_t instruction, bool simulated, double *seconds,
+                        struct status *st)
+{
+    enum opcode whole = communication_kind(lower->module, instruction);
+    const struct collective *collective = collective_by_name(opcode_info(whole)->name, st);
+    int kind = collective ? lower_kind_of(lower, instruction, st) : st->code;
+    *seconds = 0;
+    if (kind < 0)
+        return kind;
+    if (is_small(lower->module, instruction))
+        return 0;
+    if (simulated)
+        return lower_collective_time(lower, instruction, seconds, st);
+    return collective->uses_ring && lower_by_schedule(lower, instruction) &&
+                   lower->options->pattern == PATTERN_RINGS
+               ? cut_least(lower, instruction, collective, (enum ring_kind)kind, seconds, st)
+               : 0;
+}
+
+/* What an estimate depends on, without holes; rings as they are on every slice of that shape. */
+struct least_key {
+    double in_bytes, out_bytes;
+    int32_t whole, kind, kept, shape[2 * SLICE_AXES + 1], group[4];
+    int32_t ring[COLLECTIVE_RINGS + 1][7];
+    char text[LAYOUT_TEXT];
+};
+enum kept { KEPT_BOUND, KEPT_TIME, KEPT_SHARE };
+struct least_entry {
+    struct least_key key;
+    double seconds;
+    struct lowered_share share; /* of KEPT_SHARE */
+};
+
+void least_table_free(struct least_table *table)
+{
+    lookup_free(&table->lookup);
+    free(table->entry);
+    *table = (struct least_table){0};
+}
+
+static void describe_ring(const struct ring *ring, int32_t of[7])
+{
+    const int32_t what[] = {ring->n,          ring->closed,        ring->broken, ring->along,
+                            ring->edge_links, ring->closing_links, ring->overlap};
+    memcpy(of, what, sizeof what);
+}
+
+/* Returns 0 where no other layout takes as long for certain: permutes, rows that differ, slow or twisted slices. */
+static int find_key(struct lower *lower, int32_t instruction, struct least_key *key, struct status *st)
+{
+    const struct module *module = lower->module;
+    const struct slice *slice = lower->placement->slice;
+    const struct layout *layout;
+    enum opcode whole = communication_kind(module, instruction);
+    if (whole == HLO_COLLECTIVE_PERMUTE || whole == HLO_RAGGED_ALL_TO_ALL || slice->link ||
+        slice->chip_frac || slice_is_twisted(slice))
+        return 0;
+    int kind = lower_kind_of(lower, instruction, st);
+    if (kind < 0 || lower_layout(lower, instruction, &layout, st) < 0 ||
+        (!lower->options->all_axes && lower_join(lower, instruction, st) < 0))
+        return st->code;
+    memset(key, 0, sizeof *key);
+    key->in_bytes = communication_in_bytes(module, instruction);
+    key->out_bytes = communication_out_bytes(module, instruction);
+    key->whole = (int32_t)whole;
+    key->kind = kind;
+    for (int a = 0; a < slice->axes; a++) {
+        key->shape[a] = slice->len[a];
+        key->shape[SLICE_AXES + a] = slice->wrap[a];
+    }
+    key->shape[2 * SLICE_AXES] = module_shape_of(module, instruction)->dtype;
+    key->group[0] = layout->devices;
+    key->group[1] = layout->chips;
+    key->group[2] = layout->together;
+    key->group[3] = layout->rings;
+    for (int r = 0; r < layout->rings; r++)
+        describe_ring(&layout->ring[r], key->ring[r]);
+    describe_ring(&layout->through, key->ring[COLLECTIVE_RINGS]);
+    memcpy(key->text, layout->text, strlen(layout->text));
+    return 1;
+}
+
+/* Finds what a table has kept; -1 where it has nothing yet, or nothing may be kept. `entry` gets the key, `hash` that of it. */
+static int32_t find_kept(struct lower *lower, int32_t instruction, enum kept kept, struct least_entry *entry,
+                         uint32_t *hash, struct status *st)
+{
+    const struct least_table *table = lower->options->least_table;
+    const struct lookup_entry *at = NULL;
+    *hash = 0;
+    if (!table || find_key(lower, instruction, &entry->key, st) <= 0)
+        return -1;
+    entry->key.kept = (int32_t)kept;
+    *hash = lookup_hash(0, &entry->key, sizeof entry->key) | 1;
+    int32_t i = lookup_next(&table->lookup, *hash, &at);
+    while (i >= 0 && memcmp(&table->entry[i].key, &entry->key, sizeof entry->key) != 0)
+        i = lookup_next(&table->lookup, *hash, &at);
+    return i;
+}
+
+static int keep(struct least_table *table, const struct least_entry *entry, uint32_t hash, struct status *st)
+{
+    if (hash == 0)
+        return 0;
+    if (!GROW(table->entry, table->entries, table->room) ||
+        lookup_add(&table->lookup, hash, table->entries) < 0)
+        return status_nomem(st);
+    table->entry[table->entries++] = *entry;
+    return 0;
+}
+
+static int estimate(struct lower *lower, int32_t instruction, bool simulated, double *seconds,
+                    struct status *st)
+{
+    struct least_table *table = lower->options->least_table;
+    struct least_entry made = {.seconds = 0};
+    uint32_t hash;
+    int32_t known = find_kept(lower, instruction, simulated ? KEPT_TIME : KEPT_BOUND, &made, &hash, st);
+    *seconds = known >= 0 ? table->entry[known].seconds : 0;
+    if (known >= 0 || st->code < 0)
+        return st->code;
+    int code = find_seconds(lower, instruction, simulated, seconds, st);
+    made.seconds = *seconds;
+    return code < 0 ? code : keep(table, &made, hash, st);
+}
+
+const struct lowered_share *lower_recall(struct lower *lower, int32_t instruction, struct status *st)
+{
+    struct least_entry made;
+    uint32_t hash;
+    int32_t known = find_kept(lower, instruction, KEPT_SHARE, &made, &hash, st);
+    return known < 0 ? NULL : &lower->options->least_table->entry[known].share;
+}
+
+int lower_remember(struct lower *lower, int32_t instruction, const struct lowered_share *share,
+                   struct status *st)
+{
+    struct least_entry made = {.share = *share};
+    uint32_t hash;
+    int32_t known = find_kept(lower, instruction, KEPT_SHARE, &made, &hash, st);
+    return known >= 0 || st->code < 0 ? st->code : keep(lower->options->least_table, &made, hash, st);
+}
+
+int lower_wait(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st)
+{
+    double seconds;
+    int code = estimate(lower, instruction, false, &seconds, st);
+    *after = code < 0 ? before
+                      : lower_exchange(lower, instruction, WHERE_ALL, (struct exchange){.setup_s = seconds},
+                                       before);
+    return code;
+}
+
+/* Bytes that leave a device, on average, whatever the schedule: of its group all others have to get theirs. */
+static double bytes_out(const struct lower *lower, int32_t instruction, int n)
+{
+    const struct module *module = lower->module;
+    double bytes = lower_collective_bytes(module, instruction, n), share = 1 - 1. / n;
+    int count;
+    switch (communication_kind(module, instruction)) {
+    case HLO_ALL_GATHER:
+    case HLO_REDUCE_SCATTER:
+        return bytes * share;
+    case HLO_ALL_REDUCE:
+        return 2 * bytes * share;
+    case HLO_ALL_TO_ALL: /* bytes of all devices together */
+        return bytes / n * share;
+    case HLO_COLLECTIVE_PERMUTE:
+        module_numbers(module, instruction, ATTR_SOURCE_TARGET_PAIRS, &count);
+        return count / 2 < lower->placement->devices ? 0 : bytes;
+    default:
+        return 0;
+    }
+}
+
+static int find_bound(struct lower *lower, int32_t instruction, double *bound_s, struct status *st)
+{
+    const struct slice *slice = lower->placement->slice;
+    const struct layout *layout = NULL;
+    bool permutes = communication_kind(lower->module, instruction) == HLO_COLLECTIVE_PERMUTE;
+    int code = permutes ? 0 : lower_layout(lower, instruction, &layout, st);
+    *bound_s = 0;
+    if (code == 0 && lower->placement->cores == 1 && lower->placement->devices == slice->chips)
+        *bound_s = bytes_out(lower, instruction, permutes ? 1 : layout->devices) /
+                   (2 * slice->axes * slice->link_Bps);
+    return code;
+}
+
+/* Do two collectives wait as long wherever they are? */
+static bool is_alike(const struct module *module, int32_t a, int32_t b)
+{
+    static const enum attribute_key lists[] = {ATTR_SOURCE_TARGET_PAIRS, ATTR_DIMENSIONS};
+    const struct instruction *left = module_at(module, a), *right = module_at(module, b);
+    if (left->opcode != right->opcode || left->shape != right->shape ||
+        communication_in_bytes(module, a) != communication_in_bytes(module, b) ||
+        module_number(module, a, ATTR_REPLICA_GROUPS, -1) !=
+            module_number(module, b, ATTR_REPLICA_GROUPS, -1))
+        return false;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+        int n[2];
+        const int64_t *of[2] = {module_numbers(module, a, lists[l], &n[0]),
+                                module_numbers(module, b, lists[l], &n[1])};
+        if (n[0] != n[1] || (n[0] > 0 && memcmp(of[0], of[1], (size_t)n[0] * sizeof *of[0]) != 0))
+            return false;
+    }
+    return true;
+}
+
+static int add(struct lower_least *least, const struct lowered *item, int32_t collective, struct status *st)
+{
+    struct lower *lower = least->lower;
+    int32_t c = 0;
+    while (c < least->classes && !is_alike(lower->module, least->class[c].instruction, collective))
+        c++;
+    if (c == least->classes) {
+        if (!GROW(least->class, least->classes, least->room))
+            return status_nomem(st);
+        least->class[least->classes++] = (struct least_class){.instruction = collective};
+        if (find_bound(lower, collective, &least->class[c].bound_s, st) < 0)
+            return st->code;
+    }
+    least->class[c].times += item->times;
+    least->class_of[item->end_op] = c;
+    return 0;
+}
+
+int lower_least_init(struct lower_least *least, struct lower *lower, struct program *program,
+                     struct status *st)
+{
+    *least = (struct lower_least){.lower = lower, .program = program};
+    least->class_of = malloc(((size_t)program->ops + 1) * sizeof *least->class_of);
+    if (!least->class_of)
+        return status_nomem(st);
+    memset(least->class_of, -1, (size_t)program->ops * sizeof *least->class_of);
+    int code = 0;
+    for (int32_t i = 0; i < lower->items && code == 0; i++) {
+        const struct lowered *item = &lower->item[i];
+        int32_t collective = lower_collective_in(lower->module, item->instruction);
+        if (collective >= 0 && item->end_op >= 0 && program->op[item->end_op].kind == OP_SEND)
+            code = add(least, item, collective, st);
+    }
+    return code;
+}
+
+void lower_least_free(struct lower_least *least)
+{
+    free(least->class_of);
+    free(least->class);
+    *least = (struct lower_least){0};
+}
+
+static void set(const struct lower_least *least, int32_t class, double seconds)
+{
+    for (int32_t o = 0; o < least->program->ops; o++)
+        if (least->class_of[o] == class)
+            least->program->op[o].setup_s = seconds;
+}
+
+void lower_least_bounds(const struct lower_least *least, double share)
+{
+    for (int32_t c = 0; c < least->classes; c++)
+        set(least, c, share * least->class[c].bound_s);
+}
+
+double lower_least_sum_s(const struct lower_least *least)
+{
+    double sum_s = 0;
+    for (int32_t c = 0; c < least->classes; c++)
+        sum_s += least->class[c].times * least->class[c].bound_s;
+    return sum_s;
+}
+
+int lower_least_estimate(const struct lower_least *least, const struct placement *placement, bool simulated,
+                         struct status *st)
+{
+    struct lower there = {0};
+    int code = lower_init(&there, least->lower->module, placement, least->lower->options, st);
+    for (int32_t c = 0; c < least->classes && code == 0; c++) {
+        double seconds;
+        code = estimate(&there, least->class[c].instruction, simulated, &seconds, st);
+        if (code == 0)
+            set(least, c, seconds);
+    }
+    lower_free(&there);
+    return code;
+}

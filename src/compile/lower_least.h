@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * lower_least: what a module's collectives take at least, wherever its devices are.
+ *
+ * A module that is lowered with options.least has no sends: each collective is one op that waits. How long it waits can be set anew
+ * without lowering anything again, so that one lowering serves all the ways to lay a mesh on all slices. Collectives of one class (what
+ * they do, on how many bytes, over which groups) wait as long, and a class is looked at once for all layouts whose rings are
+ * alike (least_table). There are two times that they can be given.
+ *
+ *   bound     proven: the bytes that leave a chip, on average, over the bandwidth of all its links. On each chip a collective that was
+ *             issued there ends after the chip's own sends, none of which began before. So the step takes no less than the
+ *             longest path through any one chip's ops, with what that chip's sends take at least. Such a path is a convex function
+ *             of what ops take: its mean over all chips is not below the path with mean times, and the longest is not below the mean.
+ *             Permutes send alike on all chips, or count for nothing. Chips of several devices have no bound.
+ *   estimate  of a layout: what the collective takes there by itself, simulated; or, at once, the bytes of its busiest link and its
+ *             longest chain of sends, which it does not beat. Where all chips do the same at the same time, the step then takes what
+ *             it takes. Elsewhere collectives get in each other's way, and the step takes longer; or a chip that is done with its part
+ *             of one begins what follows, and links carry bytes of both at once.
+ *
+ * Units: seconds. Errors: status.h. Ownership: the caller's structs, freed with their _free(), safe when zeroed; the lowering is
+ * borrowed.
+ */
+#ifndef ICISIM_LOWER_LEAST_H
+#define ICISIM_LOWER_LEAST_H
+
+#include "base/lookup.h"
+#include "compile/lower.h"
+
+/* Estimates by what they depend on. */
+struct least_table {
+    struct lookup lookup;
+    struct least_entry *entry;
+    int32_t entries, room;
+};
+void least_table_free(struct least_table *table);
+
+/* Ops of a program that wait for collectives of one class. */
+struct least_class {
+    int32_t instruction; /* one of them */
+    double times;        /* executions that these ops stand for */
+    double bound_s;
+};
+struct lower_least {
+    struct lower *lower;
+    struct program *program;
+    int32_t *class_of; /* [program ops]: -1 for ops of none */
+    struct least_class *class;
+    int32_t classes, room;
+};
+
+/* Finds the classes of a lowering whose program was built with options.least. */
+int lower_least_init(struct lower_least *least, struct lower *lower, struct program *program,
+                     struct status *st);
+void lower_least_free(struct lower_least *least);
+
+/* Sets how long the program's ops wait: a share of their bounds; or their estimates on another placement of as many devices,
+ * simulated or not. */
+void lower_least_bounds(const struct lower_least *least, double share);
+int lower_least_estimate(const struct lower_least *least, const struct placement *placement, bool simulated,
+                         struct status *st);
+
+/* The bounds of all executions together. */
+double lower_least_sum_s(const struct lower_least *least);
+
+#endif

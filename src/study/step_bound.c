@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "study/step_bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "study/module_job.h"
+
+bool step_bound_matches(const struct point *point)
+{
+    return model_file_has(point->work.op, "model", "transformer");
+}
+
+static struct module_job *module_of(const struct step_bound *step)
+{
+    return step->job.state;
+}
+
+/* What the step takes with the waits that it has. */
+static int run(struct step_bound *step, double *time_s, struct status *st)
+{
+    bool again;
+    double more_s = 0;
+    timing_renew(&step->timing);
+    int code = timing_run(&step->timing, RECORD_NONE, st);
+    if (code == 0)
+        code = module_job_settle(&step->job, &step->timing.trace, &again, &more_s, st);
+    *time_s = step->timing.trace.total_s + more_s;
+    return code;
+}
+
+/* Which axes of a mesh have rings that close, a bit each by the step's own axes. */
+static int find_closed(const struct step_bound *step, const struct mesh *mesh, unsigned *closed,
+                       struct status *st)
+{
+    const struct axes *axes = &step->job.machine.mesh.axes;
+    *closed = 0;
+    for (int a = 0; a < axes->count && mesh->cores == 1; a++) {
+        struct axis_list list = {.count = 1, .axis = {axes_find(&mesh->axes, axes->axis[a].name)}};
+        struct ring ring;
+        if (axes->axis[a].n < 3)
+            continue;
+        if (ring_of_loop(&ring, mesh, &list, st) < 0)
+            return st->code;
+        *closed |= (unsigned)ring.closed << a;
+        ring_free(&ring);
+    }
+    return 0;
+}
+
+/* Are the loops the same on a mesh? Those that are the fastest are of one layout. */
+static int check_loops(const struct step_bound *step, const struct point *point, const struct mesh *mesh,
+                       struct status *st)
+{
+    const struct point_machine *own = &step->point.machine, *other = &point->machine;
+    unsigned closed;
+    if (!step->loops)
+        return 0;
+    if (find_closed(step, mesh, &closed, st) < 0)
+        return st->code;
+    bool chosen = strncmp(module_of(step)->step.strategy, "auto:", strlen("auto:")) == 0,
+         same = strcmp(own->mesh, other->mesh) == 0 && strcmp(own->slice, other->slice) == 0;
+    return closed != step->closed || (chosen && !same);
+}
+
+static int find_bounds(struct step_bound *step, struct status *st)
+{
+    lower_least_bounds(&step->least, 0);
+    int code = run(step, &step->compute_s, st);
+    lower_least_bounds(&step->least, 1);
+    if (code == 0)
+        code = run(step, &step->bound_s, st);
+    step->sent_s = lower_least_sum_s(&step->least);
+    step->bound_s = fmax(step->bound_s, step->sent_s);
+    return code;
+}
+
+int step_bound_open(struct step_bound *step, const struct point *point, struct catalog *catalog,
+                    struct least_table *table, struct status *st)
+{
+    const struct job_options options = {
+        .least = true, .least_table = table, .few_layers = true, .model.must_fit = true};
+    *step = (struct step_bound){.point = *point, .job.options = options};
+    int code = job_open(&step->job, &step->point, catalog, st);
+    if (code == 0)
+        code = job_build(&step->job, st);
+    if (code == 0)
+        code = lower_least_init(&step->least, &module_of(step)->lower, &step->job.program, st);
+    if (code == 0)
+        code = timing_init(&step->timing, &step->job.program, engine_fastest(), true, st);
+    if (code < 0)
+        return code;
+    const struct model *model = &module_of(step)->step.model;
+    step->memory_bytes = model_memory_bytes(&model->size, model->remat);
+    step->loops = strcmp(module_of(step)->step.strategy, pass_way_name(OVERLAP_NAIVE)) != 0;
+    if (step->loops && find_closed(step, &step->job.machine.mesh, &step->closed, st) < 0)
+        return st->code;
+    return find_bounds(step, st);
+}
+
+/* The chips of the step's devices on a mesh of the same axes in an order of its own. */
+static void find_chips(const struct mesh *ours, const struct mesh *mesh, int32_t chip[])
+{
+    int axis[AXES_MAX];
+    for (int a = 0; a < ours->axes.count; a++)
+        axis[a] = axes_find(&mesh->axes, ours->axes.axis[a].name);
+    for (int device = 0; device < ours->devices; device++) {
+        int at[AXES_MAX] = {0}, there = 0;
+        for (int a = ours->axes.count - 1, left = device; a >= 0; left /= ours->axes.axis[a--].n)
+            at[axis[a]] = left % ours->axes.axis[a].n;
+        for (int a = 0; a < mesh->axes.count; a++)
+            there = there * mesh->axes.axis[a].n + at[a];
+        chip[device] = mesh_chip(mesh, there);
+    }
+}
+
+static int lay(const struct step_bound *step, const struct machine *machine, struct placement *placement,
+               struct status *st)
+{
+    const struct mesh *ours = &step->job.machine.mesh;
+    int code =
+        placement_init(placement, &machine->slice, ours->devices, ours->cores, &machine->mesh, NULL, st);
+    if (code == 0)
+        find_chips(ours, &machine->mesh, placement->chip_of);
+    return code;
+}
+
+/* Do mesh axes share axes of the slice? */
+static bool is_split(const struct mesh *mesh)
+{
+    bool split = false;
+    for (int a = 0; a < mesh->axes.count; a++) {
+        split |= mesh->axes.axis[a].n > 1 && mesh->layout.sides[a] == 0;
+        for (int s = 0; s < mesh->layout.sides[a]; s++)
+            split |= mesh->layout.side[a][s].n < mesh->slice->len[mesh->layout.side[a][s].axis];
+    }
+    return split;
+}
+
+static double share_of(const struct step_bound *step, const struct mesh *mesh)
+{
+    bool beside = step->loops || step->point.schedule.prefetch > 0 || step->point.schedule.combine;
+    return !is_split(mesh) ? STEP_WHOLE : beside ? STEP_SPLIT : STEP_SYNCHRONOUS;
+}
+
+int step_bound_estimate(struct step_bound *step, const struct point *point, bool simulated,
+                        struct catalog *catalog, double *estimate_s, struct status *st)
+{
+    struct machine machine = {0};
+    struct placement placement = {0};
+    int code = machine_open(&machine, point, catalog, st);
+    if (code == 0)
+        code = check_loops(step, point, &machine.mesh, st);
+    if (code == 0)
+        code = lay(step, &machine, &placement, st);
+    if (code == 0)
+        code = lower_least_estimate(&step->least, &placement, simulated, st);
+    if (code == 0)
+        code = run(step, estimate_s, st);
+    if (code == 0)
+        *estimate_s = step->compute_s + share_of(step, &machine.mesh) * (*estimate_s - step->compute_s);
+    placement_free(&placement);
+    machine_close(&machine);
+    return code;
+}
+
+void step_bound_close(struct step_bound *step)
+{
+    timing_free(&step->timing);
+    lower_least_free(&step->least);
+    job_close(&step->job);
+    *step = (struct step_bound){0};
+}
