@@ -424,7 +424,7 @@ static void reach_on(struct network *network, struct group *g, int32_t link)
     }
 }
 
-/* Fills what is reached so far. */
+/* Fills the links that are reached so far. Returns whether that reached more of them; false, too, when memory is used up. */
 static bool fill_reached(struct network *network, struct group *g, double now_s)
 {
     int32_t entries = 0, before;
@@ -441,10 +441,13 @@ static bool fill_reached(struct network *network, struct group *g, double now_s)
     network->pass++;
     network->open = INT64_MAX;
     g->orders = 0;
-    bool okay = fill_heap(network, g, entries, 0, now_s);
-    for (int32_t at = 0; at < before && okay; at++)
+    if (!fill_heap(network, g, entries, 0, now_s)) {
+        network->code = STATUS_NOMEM;
+        return false;
+    }
+    for (int32_t at = 0; at < before; at++)
         reach_on(network, g, g->busy[at]);
-    return okay && g->busies > before;
+    return g->busies > before;
 }
 
 void network_fill_changed(struct network *network, double now_s)
