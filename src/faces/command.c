@@ -89,6 +89,7 @@ static void fill_options(const struct command *command, struct argp_option list[
             list[n++] = (struct argp_option){.name = option->name,
                                              .key = option->letter ? option->letter : KEY + i,
                                              .arg = option->argument,
+                                             .flags = option->alone ? OPTION_ARG_OPTIONAL : 0,
                                              .doc = option->doc,
                                              .group = group};
         }
@@ -202,11 +203,19 @@ static int explain(const struct parsing *parsing, const struct argp_state *state
                        option->name, option->argument);
 }
 
+/* The next word of the command line, which argp leaves alone after an option whose value may be left out. */
+static const char *value_behind(const struct option_row *option, struct argp_state *state)
+{
+    bool is_there = state->next < state->argc && state->argv[state->next][0] != '-';
+    return is_there ? state->argv[state->next++] : option->alone;
+}
+
 static error_t parse_one(int key, char *argument, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
     const struct option_row *option = option_by_key(key);
     int code = 0;
+    const char *value = option && option->alone && !argument ? value_behind(option, state) : argument;
     if (key == ARGP_KEY_ARG)
         code = add_argument(parsing, argument);
     else if (key == HELP)
@@ -214,7 +223,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
     else if (key == ARGP_KEY_ERROR)
         code = explain(parsing, state); /* the first fault stays */
     else if (option)
-        code = add_option(parsing, option, option->argument ? argument : "on");
+        code = add_option(parsing, option, option->argument ? value : "on");
     else
         return ARGP_ERR_UNKNOWN;
     return code < 0 ? EINVAL : 0;

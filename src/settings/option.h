@@ -92,6 +92,7 @@ struct option_row {
     const char *argument; /* what --help calls the value; NULL: a flag */
     const char *doc;
     const char *fallback; /* value when not given; NULL: none */
+    const char *alone;    /* value when given without one; NULL: it has to have one */
     const char *
         values; /* words that it may have, for shells to complete; NULL: none, or too many. OPTION_CHOICE: all of
                              them, in the order of the enum */

@@ -276,5 +276,7 @@ int simulate(const char *file, const char *arguments, struct catalog *catalog, s
     if (code == 0)
         code = simulate_point(&point, catalog, true, simulation, st);
     settings_free(&settings);
+    if (code && file && strncmp(st->text, file, strlen(file)) == 0)
+        return code; /* it says where */
     return code ? status_prefix(st, "%s%s%s: ", file ? file : "", file ? " " : "", arguments) : 0;
 }

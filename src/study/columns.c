@@ -116,8 +116,12 @@ const struct column columns[] = {
      .meaning = "model: dollars a million tokens, by --price-per-chip-hour"},
     {TEXT(algorithm), .place = 38, .heading = "algorithm", .common = "algorithm %s,",
      .meaning = "collectives: what --algorithm xla or best has taken: xla: RotatedPincerEmitter StrategyND{..}, best: bidi as one ring; empty: the schedule of the ring"},
+    {REAL(typical_error_frac),
+     .meaning = "model on the measured profile: what published steps like it were missed by, in the median, each by what other chips' rows say (icisim validate --steps)"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,"},
+    {.kind = COLUMN_TEXT, OF(typical_error), .place = 75, .when = WHEN_VARIED, .heading = "published steps missed by", .spare = 3,
+     .common = "published steps missed by: %s,"},
     {.kind = COLUMN_TEXT, OF(compute_from), .place = 74, .heading = "compute from", .common = "compute from %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .heading = "diff", IN_PERCENT,
      .decimals = 2},

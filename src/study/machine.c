@@ -130,6 +130,8 @@ const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum 
         free(entry);
         return NULL;
     }
+    if (catalog->step_efficiency > 0)
+        entry->chip.step_efficiency = catalog->step_efficiency;
     entry->next = catalog->first;
     catalog->first = entry;
     return &entry->chip;

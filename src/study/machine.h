@@ -24,6 +24,7 @@ struct catalog_entry;
 struct catalog {
     struct catalog_entry *first;
     struct listing *text;
+    double step_efficiency; /* of all chips that it loads from now on, instead of their own; 0: their own */
 };
 const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum chip_profile profile,
                                 struct status *st);

@@ -8,6 +8,7 @@
 #include "base/document.h"
 #include "machine/roofline.h"
 #include "study/time_breakdown.h"
+#include "study/validate.h"
 
 /* "tp=0.0123 fsdp=3e-06": seconds by mesh axes, most first. */
 static size_t print_exposed(const struct time_breakdown *spent, const char *before, char *text, size_t room)
@@ -96,6 +97,10 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
     result->mfu_frac = size->flops / could;
     result->mfu_half_frac = size->half_flops / could;
     result->mfu_full_frac = size->full_flops / could;
+    if (job->machine.chip->profile == CHIP_MEASURED)
+        code =
+            validate_typical_error(job->machine.chip->name, model->experts ? "mixtures of experts" : "dense",
+                                   &result->typical_error_frac, result->typical_error, st);
     enum memory_fit fit = memory_fit(result->memory_bytes, hbm);
     snprintf(result->memory_fit, sizeof result->memory_fit, "%s", memory_fit_name(fit));
     if (fit == MEMORY_OVER) {
@@ -105,7 +110,7 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
                  "the step takes %.4g GB of each %s's memory, of which a program may have %.4g GB; %s",
                  result->memory_bytes * 1e-9, m->placement.cores > 1 ? "device" : "chip", hbm * 1e-9, cure);
     }
-    return 0;
+    return code;
 }
 
 /* Text that was compiled for the chip fits it, or it was compiled for another. */

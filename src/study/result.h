@@ -55,6 +55,7 @@ struct result {
     char remat[RESULT_WORD];                     /* pass_remat_name() */
     char memory_fit[RESULT_ID];                  /* memory_fit_name() */
     double usd_per_Mtoken;                       /* with --price-per-chip-hour */
+    double typical_error_frac;                   /* validate_typical_error(); NaN on the spec profile */
     double mfu_half_frac, mfu_full_frac;         /* with attention counted half, and in full */
     char spent[RESULT_LINE];        /* of a model's step: seconds from the peak to what it takes */
     double least_s;                 /* what it is estimated to take at least, by a search (faces/search.h) */
@@ -73,6 +74,7 @@ struct result {
     char product_bound[RESULT_WORDS]; /* what binds the products: "HBM 72%, MXU 28%"; "" without any */
 
     /* For tables, not in the CSV */
+    char typical_error[RESULT_LINE];
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
     double engines_off_frac;                      /* with engine both: how far its two are apart (trace.h) */
     char fold[FOLD_TEXT];                         /* "1 of 4096" chips simulated; "" if not folded */

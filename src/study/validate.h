@@ -80,6 +80,10 @@ int validate_worked(struct checks *checks, struct status *st);
  * analysis/published/. */
 int validate_runs(struct checks *checks, enum chip_profile profile, const char *file, struct status *st);
 
+/* What published steps like one were missed by, where what their chip was fitted to was left out: in words, and the median, of the
+ * chip's own rows if there are three, else of all. NaN where no row is of the kind, "dense" or "mixtures of experts". */
+int validate_typical_error(const char *chip, const char *kind, double *error_frac,
+                           char text[static CHECK_TEXT], struct status *st);
 /* ... and the rule for products inside steps against cycles that a compiler estimated. */
 int validate_products(struct checks *checks, const char *file, struct status *st);
 
