@@ -76,15 +76,14 @@ static void drop_slice_of_file(struct settings *settings)
         settings_drop(settings, "slice");
 }
 
-static int find_all(const struct settings *settings, struct assignments *assignments, struct status *st)
+/* What one chip has; its settings are those of all. */
+static int find_of_chip(const struct settings *settings, const char *name, struct assignments *assignments,
+                        struct status *st)
 {
     const struct setting *slice = values_of(settings, "slice");
     const struct setting *mesh = values_of(settings, "mesh");
     struct chip chip;
-    if (settings_count(settings, "chip") > 1 || settings_count(settings, "wrap") > 1)
-        return status_fail(st, STATUS_INPUT,
-                           "--chips, --slice all and open meshes are of one chip and one --wrap at a time");
-    int code = chip_load(&chip, settings_text(settings, "chip"), CHIP_SPEC, st);
+    int code = chip_load(&chip, name, CHIP_SPEC, st);
     if (code < 0)
         return code;
     const char *op = settings_text(settings, "op");
@@ -103,27 +102,73 @@ static int find_all(const struct settings *settings, struct assignments *assignm
     return code;
 }
 
+/* Of all chips, one after the other: the slices, the meshes and the chips of the first value, of the second, and so on. */
+struct found {
+    struct assignments assignments;
+    int chips, end[CHIP_BUILT_IN_MAX]; /* of the assignments of each chip */
+    char *name[CHIP_BUILT_IN_MAX];
+};
+
+static int find_all(const struct settings *settings, struct found *found, struct status *st)
+{
+    const struct setting *chip = values_of(settings, "chip");
+    int code = 0;
+    if (settings_count(settings, "wrap") > 1)
+        return status_fail(st, STATUS_INPUT,
+                           "--chips, --slice all and open meshes are of one --wrap at a time");
+    if (chip->count > CHIP_BUILT_IN_MAX)
+        return status_fail(st, STATUS_LIMIT, "--chips, --slice all and open meshes are of at most %d chips",
+                           CHIP_BUILT_IN_MAX);
+    if (chip->count < 2)
+        return find_of_chip(settings, settings_text(settings, "chip"), &found->assignments, st);
+    for (int c = 0; c < chip->count && code == 0; c++) {
+        code = find_of_chip(settings, chip->text[c], &found->assignments, st);
+        found->name[c] = strdup(chip->text[c]);
+        found->end[found->chips++] = found->assignments.count;
+        if (code == 0 && !found->name[c])
+            code = status_nomem(st);
+    }
+    return code;
+}
+
+/* Puts what was found in the place of what was left open. */
+static int take_all(struct settings *settings, const struct found *found, bool meshes, struct status *st)
+{
+    const struct assignments *assignments = &found->assignments;
+    settings_drop(settings, "slice");
+    settings_drop(settings, "mesh");
+    if (found->chips > 0)
+        settings_drop(settings, "chip");
+    int code = 0;
+    for (int i = 0, c = 0; i < assignments->count && code == 0; i++) {
+        while (found->chips > 0 && i >= found->end[c])
+            c++;
+        code = settings_add(settings, option_by_name("slice"), assignments->item[i].slice, st);
+        if (code == 0 && meshes)
+            code = settings_add(settings, option_by_name("mesh"), assignments->item[i].mesh, st);
+        if (code == 0 && found->chips > 0)
+            code = settings_add(settings, option_by_name("chip"), found->name[c], st);
+    }
+    return code;
+}
+
 int settings_enumerate(struct settings *settings, struct status *st)
 {
-    struct assignments assignments = {0};
+    struct found found = {0};
     if (take_mesh_of_text(settings, st) < 0)
         return st->code;
     if (!is_open(settings))
         return 0;
     drop_slice_of_file(settings);
     bool meshes = values_of(settings, "mesh")->count > 0;
-    int code = find_all(settings, &assignments, st);
-    if (code == 0) {
-        settings_drop(settings, "slice");
-        settings_drop(settings, "mesh");
-    }
-    for (int i = 0; i < assignments.count && code == 0; i++) {
-        code = settings_add(settings, option_by_name("slice"), assignments.item[i].slice, st);
-        if (code == 0 && meshes)
-            code = settings_add(settings, option_by_name("mesh"), assignments.item[i].mesh, st);
-    }
+    int code = find_all(settings, &found, st);
+    if (code == 0)
+        code = take_all(settings, &found, meshes, st);
     settings->enumerated = true;
     settings->tied = meshes;
-    assignments_free(&assignments);
+    settings->tied_chips = found.chips > 0;
+    assignments_free(&found.assignments);
+    for (int c = 0; c < found.chips; c++)
+        free(found.name[c]);
     return code;
 }

@@ -20,7 +20,7 @@ static void set(const struct option_row *option, const char *text, struct point 
 
 int grid_init(struct grid *grid, const struct settings *settings, struct status *st)
 {
-    *grid = (struct grid){.settings = settings, .points = 1, .led = -1, .leader = -1};
+    *grid = (struct grid){.settings = settings, .points = 1, .led = {-1, -1}, .leader = -1};
     point_init(&grid->common);
     grid->common.work.file = settings->file;
     grid->common.work.has_parts = settings->has_parts;
@@ -29,10 +29,11 @@ int grid_init(struct grid *grid, const struct settings *settings, struct status 
         grid->common.given[i] = count > 0;
         if (!option_table[i].of_point || count == 0)
             continue;
-        if (settings->tied && i == option_index(option_by_name("slice")))
+        if ((settings->tied || settings->tied_chips) && i == option_index(option_by_name("slice")))
             grid->leader = grid->dims;
-        if (settings->tied && i == option_index(option_by_name("mesh"))) {
-            grid->led = grid->dims;
+        bool is_mesh = settings->tied && i == option_index(option_by_name("mesh"));
+        if (is_mesh || (settings->tied_chips && i == option_index(option_by_name("chip")))) {
+            grid->led[is_mesh] = grid->dims;
             count = 1;
         }
         grid->option[grid->dims] = i;
@@ -71,10 +72,11 @@ void grid_point(const struct grid *grid, int64_t index, struct point *point)
         leader = d == grid->leader ? value : leader;
         index /= count;
     }
-    if (grid->led >= 0 && leader > 0) {
-        int option = grid->option[grid->led];
-        set(&option_table[option], grid->settings->of[option].text[leader], point);
-    }
+    for (int i = 0; i < 2 && leader > 0; i++)
+        if (grid->led[i] >= 0) {
+            int option = grid->option[grid->led[i]];
+            set(&option_table[option], grid->settings->of[option].text[leader], point);
+        }
     if (point->schedule.ring == RING_AS_XLA) {
         point->schedule.ring = CHOICE_OPEN;
         point->schedule.algorithm = ALGORITHM_XLA;
@@ -89,7 +91,7 @@ int grid_value(const struct grid *grid, int64_t index, const struct option_row *
 {
     int64_t stride;
     int d = dim_of(grid, option, &stride);
-    if (d >= 0 && d == grid->led)
+    if (d >= 0 && (d == grid->led[0] || d == grid->led[1]))
         d = dim_of(grid, &option_table[grid->option[grid->leader]], &stride);
     return d < 0 ? -1 : (int)(index / stride % grid->count[d]);
 }

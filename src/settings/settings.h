@@ -43,8 +43,9 @@ struct settings {
     int arguments, argument_room;
     unsigned (*kind)(const char *op); /* what a text of --op is: a bit of enum op_set; set by who knows it */
     bool enumerated;                  /* slices were left open, and found */
-    bool sorted; /* of a program every way to lay its mesh: what is asked for is which is fastest */
-    bool tied;   /* then slices and meshes go together: the first slice with the first mesh, and so on */
+    bool sorted;     /* of a program every way to lay its mesh: what is asked for is which is fastest */
+    bool tied;       /* then slices and meshes go together: the first slice with the first mesh, and so on */
+    bool tied_chips; /* and chips, of which several were named */
 };
 
 void settings_init(struct settings *settings);
@@ -102,8 +103,9 @@ struct grid {
     int option[OPTIONS_MAX]; /* index of each dim's option */
     int count[OPTIONS_MAX];  /* of its values */
     int64_t points;          /* 1 and more */
-    int led, leader;         /* dim whose value is that of another: meshes that go with slices; -1: none */
-    struct point common;     /* what all points have in common */
+    int led[2],
+        leader; /* dims whose value is that of another: meshes and chips that go with slices; -1: none */
+    struct point common; /* what all points have in common */
 };
 
 int grid_init(struct grid *grid, const struct settings *settings, struct status *st);

@@ -163,6 +163,9 @@ int module_job_lay(struct module_job *m, struct job *job, const struct mesh *mes
         code = place(m, job, mesh, st);
     m->options.roofline.cores = code == 0 ? m->chip_devices : 1;
     m->options.roofline.step = !module_products_alone(m->of_model ? &m->step.base : &m->module);
+    if (!m->options.roofline.step || m->options.compute != COMPUTE_ROOFLINE)
+        m->options.contention_frac =
+            0; /* found on models' steps; what was compiled has estimates of its own */
     return code < 0 ? code
                     : module_options_apply(point, m->of_model ? &m->step.base : &m->module,
                                            &m->options.roofline, st);
