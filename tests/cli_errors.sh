@@ -112,7 +112,7 @@ no box of 16 chips fits the pod of v5e, or none has the mesh|all-gather --chips 
 write '?' for a whole size|all-gather --slice 4x4 --mesh dp=?2,tp=? --size 1MiB
 but not both|all-gather --slice 4x4 --mesh dp=?,tp=x*y --size 1MiB
 it has 4 axes at most|all-gather --slice 4x4 --mesh a=?,b=?,c=?,d=?,e=? --size 1MiB
-of one --wrap at a time|all-gather --chip v5e,v6e --chips 16 --wrap all,none --slice all --size 1MiB
+of one --wrap at a time|all-gather --chip v5e,v6e --chips 16 --wrap all --wrap none --slice all --size 1MiB
 the nearest have 8 and 16. Say which with --slice|all-gather --mesh dp=3,tp=4 --size 1MiB
 takes 2 chips along axis x, which has 4|all-gather --slice 4x4 --mesh a=x:2,b=y --size 1MiB
 write 8, x*y or x:2*y|all-gather --slice 4x4 --mesh a=x:5,b=y --size 1MiB

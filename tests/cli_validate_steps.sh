@@ -80,7 +80,7 @@ def cells(contention):
 none, comm = cells(1e-9)
 once, twice = cells(0.35)[0] - none, cells(0.7)[0] - none
 print(none, comm, once, twice)
-sys.exit(not (0.8 * 0.7 * comm < twice <= 0.7 * comm and abs(twice / once - 2) < 1e-5))
+sys.exit(not (0.4 * 0.7 * comm < twice <= 0.7 * comm and abs(twice / once - 2) < 1e-5))
 END
 
 # A product of 2^39 operations on v6e by hand: 137.4e9 x 8 / (920e12 x 0.8994) = 1.32877 ms; a core of v7x has half of a chip.
