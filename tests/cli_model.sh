@@ -33,7 +33,7 @@ grep -q '^sequence: 4096 # the model.s are longer' llama.yaml || fail "the seque
 grep -q '^# not read: .*rope_theta' llama.yaml || fail "rope_theta is not named"
 ! grep -q 'not said' llama.yaml || fail "something is not said: $(grep 'not said' llama.yaml)"
 sed -i -e 's/^kernel: .*/kernel: ideal\nfused: true\nplan: textbook/' -e 's/^attention: .*/attention: full/' -e '/^remat/d' llama.yaml
-same=(--chip v5p --slice 4x4x4 --mesh fsdp=64 --head off --elementwise off --csv -)
+same=(--profile spec --chip v5p --slice 4x4x4 --mesh fsdp=64 --head off --elementwise off --csv -)
 [ "$("$icisim" run llama.yaml "${same[@]}" | tail -n 1 | cut -d, -f13)" = "$("$icisim" run "$llama" "${same[@]}" | tail -n 1 | cut -d, -f13)" ] ||
     fail "not the time of workloads/by-hand/llama-8b.yaml"
 

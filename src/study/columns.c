@@ -90,7 +90,7 @@ const struct column columns[] = {
 
     {TEXT(rings), .place = 27, .heading = "rings", .common = "%s,",
      .meaning = "what mesh axes lie on, and how a collective walks those on several physical axes: as axes or as one ring"},
-    {TEXT(offered), .place = 24, .when = WHEN_VARIED, .heading = "offered",
+    {TEXT(offered), .place = 24, .when = WHEN_VARIED, .heading = "offered", .spare = 2,
      .meaning = "whether the cloud offers this slice of the chip: yes or no"},
     {TEXT(product_bound), .place = 69, .heading = "products bound by", .spare = 1, .common = "products bound by %s,",
      .meaning = "what bounds the matmuls (MXU, HBM or launch), with shares of their time"},
@@ -120,7 +120,7 @@ const struct column columns[] = {
      .meaning = "model on the measured profile: what published steps like it were missed by, in the median, each by what other chips' rows say (icisim validate --steps)"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,"},
-    {.kind = COLUMN_TEXT, OF(typical_error), .place = 75, .when = WHEN_VARIED, .heading = "published steps missed by", .spare = 3,
+    {.kind = COLUMN_TEXT, OF(typical_error), .place = 75, .heading = "published steps missed by",
      .common = "published steps missed by: %s,"},
     {.kind = COLUMN_TEXT, OF(compute_from), .place = 74, .heading = "compute from", .common = "compute from %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .heading = "diff", IN_PERCENT,
