@@ -252,9 +252,12 @@ static double links_s(const struct program *program, int32_t first)
     double load[SLICE_AXES][2] = {0}, most = 0;
     for (int32_t o = first; o < program->ops; o++) {
         const struct op *op = &program->op[o];
-        int chips = op->towards.table == NO_TABLE ? 1 : slice->chips;
-        double each = op->kind == OP_SEND ? op->amount.each * share_of(program, op) / chips : 0;
-        for (int chip = 0; each > 0 && chip < chips; chip++) {
+        bool alike = op->towards.table == NO_TABLE;
+        double share = alike ? share_of(program, op) : 1.0 / slice->chips;
+        double each = op->kind == OP_SEND ? op->amount.each * share : 0;
+        for (int chip = 0; each > 0 && chip < (alike ? 1 : slice->chips); chip++) {
+            if (!alike && !op_takes_part(program, op, chip))
+                continue; /* it has no route */
             struct route route = op_route(program, op, chip);
             for (const struct hop *hop = program->hop + route.first;
                  hop < program->hop + route.first + route.hops; hop++)
