@@ -51,7 +51,10 @@ spent 0.5 | tr '=' ' ' | awk '{ off = ($2 + $4) / $6 - 1 } END { exit !(off < 1e
 others() {
     "$program" run workloads/steps/v5p-32b.yaml --csv - "$@" 2>/dev/null | grep -o ' others=[^ "]*' | cut -d= -f2
 }
-fused=$(others) apart=$(others --fuse off) none=$(others --elementwise off)
+calm=$(mktemp --suffix .yaml) # a chip on which hidden collectives delay nothing, which counts among the others, too
+sed '/^  contention:/,/fitted_on:/d' topologies/v5p.yaml >"$calm"
+fused=$(others) apart=$(others --fuse off) none=$(others --elementwise off --chip "$calm")
+rm "$calm"
 awk -v a="$fused" -v b="$apart" -v c="$none" 'BEGIN { exit !(c == 0 && a > 0.1 && b > 2 * a) }' ||
     fail "others take $fused s, $apart with --fuse off, $none with --elementwise off"
 [ "$("$program" lower workloads/by-hand/llama-8b.yaml --layers 1)" = "$("$program" lower workloads/by-hand/llama-8b.yaml --layers 1 --fuse off)" ] ||

@@ -6,7 +6,7 @@
  *   beyond     operations that are done besides: what is recomputed, scores that are masked, padding
  *   below peak what products take longer than their operations at the peak, where the MXU binds them ...
  *   hbm        ... and where HBM does, or what else uses it meanwhile
- *   others     what is no product: norms, activations, the optimizer
+ *   others     what is no product: norms, activations, the optimizer; and what hidden collectives delay
  *   exposed    what the queue waited for collectives, by mesh axes
  *   rest       what is left: where the queue waits for nothing of these, and roundings of the sums
  *
