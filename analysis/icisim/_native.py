@@ -231,7 +231,8 @@ def with_point(options: Mapping[str, str], what: Callable[[Point], Any]) -> Any:
     thread = threading.Thread(target=call, daemon=True)
     thread.start()
     try:
-        thread.join()
+        while thread.is_alive():
+            thread.join(0.1)  # a signal that the system gave to another thread is seen then
     except BaseException:
         for point in points:
             if point.handle:
