@@ -82,6 +82,10 @@ write 1KiB or more|all-gather --slice 4x4 --size 0B
 too large|all-gather --slice 4x4 --size 99999999TiB
 write a multiple of 2B|all-gather --slice 4x4 --size 3B
 unknown chip 'v5litepod'; the nearest is v5e|all-gather --chip v5litepod --slice 4x4 --size 64MiB
+unknown chip 'v5litepod-16'; the nearest is v5e|all-gather --chip v5litepod-16 --slice 4x4 --size 64MiB
+unknown chip 'tpu_v6e'; the nearest is v6e|all-gather --chip tpu_v6e --slice 4x4 --size 64MiB
+unknown chip 'TPUv4'; the nearest is v4|all-gather --chip TPUv4 --slice 4x4 --size 64MiB
+unknown chip 'tpu7x-64'; the nearest is v7x|all-gather --chip tpu7x-64 --slice 4x4 --size 64MiB
 unknown chip 'tpu-v5p'; the nearest is v5p|all-gather --chip tpu-v5p --slice 4x4 --size 64MiB
 unknown chip 'Trillium'; the nearest is v6e|all-gather --chip Trillium --slice 4x4 --size 64MiB
 unknown chip 'ironwood'; the nearest is v7x|all-gather --chip ironwood --slice 4x4 --size 64MiB

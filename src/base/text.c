@@ -121,56 +121,43 @@ static void append(char text[static TEXT_NEAREST], const char *separator, const 
         strcpy(text + used, more);
 }
 
-/* What others call a thing, and what it is called here: Google Cloud, Hugging Face, MaxText, NumPy. */
-static const struct synonym {
-    const char *theirs, *ours;
-} synonyms[] = {
-    {"v5litepod", "v5e"},
-    {"v5lite", "v5e"},
-    {"v5-lite", "v5e"},
-    {"trillium", "v6e"},
-    {"ironwood", "v7x"},
-    {"tpu7x", "v7x"},
-    {"hidden_size", "d-model"},
-    {"emb_dim", "d-model"},
-    {"n_embd", "d-model"},
-    {"num_hidden_layers", "layers"},
-    {"num_decoder_layers", "layers"},
-    {"intermediate_size", "d-ff"},
-    {"mlp_dim", "d-ff"},
-    {"num_attention_heads", "heads"},
-    {"num_query_heads", "heads"},
-    {"num_key_value_heads", "kv-heads"},
-    {"num_kv_heads", "kv-heads"},
-    {"vocab_size", "vocabulary"},
-    {"max_target_length", "sequence"},
-    {"seq_len", "sequence"},
-    {"fp8", "f8e4m3fn"},
-    {"float8", "f8e4m3fn"},
-    {"fp4", "f4e2m1fn"},
-    {"e4m3", "f8e4m3fn"},
-    {"e5m2", "f8e5m2"},
-    {"fp16", "f16"},
-    {"half", "f16"},
-    {"fp32", "f32"},
-    {"float", "f32"},
-    {"fp64", "f64"},
-    {"double", "f64"},
-    {"--json", "--csv"},
-    {"--format", "--csv"},
-    {"--tpu-type", "--chip"},
-    {"--topology", "--slice"},
-    {"\xc2\xb5s", "us"}, /* the micro sign, and mu */
-    {"\xce\xbcs", "us"},
-};
+/* What a thing is called here, and what others call it: Google Cloud, Hugging Face, MaxText, NumPy; the micro sign, and mu. */
+static const char *const synonyms[][2] = {{"v5e", "v5litepod v5lite v5-lite"},
+                                          {"v6e", "v6lite v6-lite trillium"},
+                                          {"v7x", "ironwood 7x"},
+                                          {"d-model", "hidden_size emb_dim n_embd"},
+                                          {"layers", "num_hidden_layers num_decoder_layers"},
+                                          {"d-ff", "intermediate_size mlp_dim"},
+                                          {"heads", "num_attention_heads num_query_heads"},
+                                          {"kv-heads", "num_key_value_heads num_kv_heads"},
+                                          {"vocabulary", "vocab_size"},
+                                          {"sequence", "max_target_length seq_len"},
+                                          {"f8e4m3fn", "fp8 float8 e4m3"},
+                                          {"f8e5m2", "e5m2"},
+                                          {"f4e2m1fn", "fp4"},
+                                          {"f16", "fp16 half"},
+                                          {"f32", "fp32 float"},
+                                          {"f64", "fp64 double"},
+                                          {"--csv", "--json --format"},
+                                          {"--chip", "--tpu-type"},
+                                          {"--slice", "--topology"},
+                                          {"us", "\xc2\xb5s \xce\xbcs"}};
 
+/* Clouds put a word before a chip, and behind it how many there are: "tpu_v6e", "TPU v5 lite", "v5litepod-16". */
 static const char *synonym_of(const char *name, const char *const names[])
 {
-    const char *ours = strncasecmp(name, "tpu-", 4) == 0 ? name + 4 : name;
+    char plain[NAME_MAX_COMPARED] = "";
+    size_t skipped = strncasecmp(name, "tpu", 3) == 0 ? 3 + strspn(name + 3, "-_ ") : 0;
+    for (size_t n = 0; name[skipped + n] && n + 1 < sizeof plain; n++)
+        plain[n] = name[skipped + n] == ' ' ? '-' : (char)tolower((unsigned char)name[skipped + n]);
+    char *count = strrchr(plain, '-');
+    if (count && count[1] && !count[1 + strspn(count + 1, "0123456789")])
+        *count = '\0';
+    const char *ours = plain;
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
-        if (strcasecmp(ours, synonyms[i].theirs) == 0)
-            ours = synonyms[i].ours;
-    for (int i = 0; names[i] && ours != name; i++)
+        if (text_has_word(synonyms[i][1], plain))
+            ours = synonyms[i][0];
+    for (int i = 0; names[i]; i++)
         if (strcasecmp(names[i], ours) == 0)
             return names[i];
     return NULL;
