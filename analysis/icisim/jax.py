@@ -27,6 +27,7 @@ import os
 import shutil
 import sys
 import tempfile
+import textwrap
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
@@ -47,12 +48,19 @@ CPU_TEXT = "compiled for virtual CPU devices: not the TPU compiler's text; pip i
 
 # What libtpu calls a chip; and the marketing names of chips.
 _LIBTPU = {"v2": "v2", "v3": "v3", "v4": "v4", "v5e": "v5e", "v5p": "v5", "v6e": "v6e", "v7x": "tpu7x"}
-_SYNONYMS = {"v5litepod": "v5e", "v5lite": "v5e", "v5": "v5p", "trillium": "v6e", "ironwood": "v7x", "tpu7x": "v7x", "v7": "v7x"}
+_SYNONYMS = {"v5litepod": "v5e", "v5lite": "v5e", "v5": "v5p", "v6lite": "v6e", "trillium": "v6e", "ironwood": "v7x", "7x": "v7x",
+             "v7": "v7x"}
 _CORES = {"v2": 2, "v3": 2, "v7x": 2}  # devices of a chip
 _SPARSE_CORES = {"v5p", "v6e", "v7x"}
 
 for _name, _value in {"TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}.items():
     os.environ.setdefault(_name, _value)
+
+
+def _chip_of(name: str) -> str:
+    """What icisim calls it: "TPU v5 lite" and "tpu-v5litepod" are v5e."""
+    plain = name.lower().translate({ord(parting): None for parting in "-_ "}).removeprefix("tpu")
+    return _SYNONYMS.get(plain, plain if plain in _LIBTPU else name)
 
 
 def has_libtpu() -> bool:
@@ -190,9 +198,7 @@ def topology(chip: str, slice: str | Sequence[int] | None = None) -> Topology:
     """
     if slice is None:
         chip, _, slice = chip.partition(":")
-    name = chip.removeprefix("tpu-").lower()
-    shape = slice if isinstance(slice, str) else "x".join(map(str, slice))
-    return Topology(_SYNONYMS.get(name, name), shape)
+    return Topology(_chip_of(chip), slice if isinstance(slice, str) else "x".join(map(str, slice)))
 
 
 @dataclasses.dataclass
@@ -363,8 +369,8 @@ def _compiled_text(lowered: Any, topo: Topology, options: dict[str, Any], dump: 
     try:
         compiled = lowered.compile(compiler_options=options or None)
     except Exception as why:
-        lines = [line for line in str(why).splitlines() if line.strip()]
-        raise Error(f"XLA does not compile it for {topo.chip} {topo.slice}: {lines[0]}") from why
+        said = textwrap.shorten(str(why), 600, placeholder=" ...")
+        raise Error(f"XLA does not compile it for {topo.chip} {topo.slice}: {said}") from why
     texts = sorted(dump.glob("*after_codegen.txt"), key=lambda path: path.stat().st_size)
     return texts[-1].read_text() if texts else compiled.as_text(), compiled
 
@@ -394,7 +400,7 @@ def simulate(program: Any, *, chip: str | None = None, slice: str | Sequence[int
         path, chip, slice = program.path, chip or program.chip, slice or program.slice
     if chip is None or slice is None:
         raise Error('where? ij.simulate(program, chip="v5p", slice="4x4x4")')
-    chip, shape = _SYNONYMS.get(chip, chip), slice if isinstance(slice, str) else "x".join(map(str, slice))
+    chip, shape = _chip_of(chip), slice if isinstance(slice, str) else "x".join(map(str, slice))
     if not isinstance(program, Compiled):
         path = _path_of(program, chip, shape)
         if mesh is None and not {"devices", "on"} & set(options) and not _devices_of(path).exists():
@@ -446,13 +452,15 @@ def _device_rows(order: Sequence[Sequence[int]], cores: int) -> str:
 
 @dataclasses.dataclass
 class Candidate:
-    """A mesh of a search: what it compiles to and how long that takes, or why there is no time."""
+    """A mesh of a search: what it compiles to and how long that takes, or why there is no time: in `status` on a line, in `refusal`
+    all that XLA says."""
 
     slice: str
     mesh: dict[str, int]
     compiled: Compiled | None = None
     result: Result | None = None
     status: str = "ok"
+    refusal: str = ""
 
     @property
     def time_s(self) -> float | None:
@@ -497,7 +505,7 @@ def _try(make_step: Callable[..., Any], chip: str, slice_: str, axes: dict[str, 
         else:
             one.result = simulate(one.compiled, **options)
     except Error as why:
-        one.status = why.text
+        one.status, one.refusal = why.text, str(why.__cause__ or why.text)
     return one
 
 
@@ -525,7 +533,7 @@ def search(make_step: Callable[..., Any], *, chip: str, chips: int, meshes: str 
     -------
     Search
     """
-    name = _SYNONYMS.get(chip, chip)
+    name = _chip_of(chip)
     boxes = list(slices or _offered(name, chips))
     devices = chips * _CORES.get(name, 1)
     shapes = [dict(zip(axes, sizes)) for sizes in _factors(devices, len(axes))] if meshes == "all" else [dict(m) for m in meshes]

@@ -87,6 +87,9 @@ def test_topology():
     topo = ij.topology("v5litepod:2x4")
     assert topo.chip == "v5e" and topo.coords[:3] == [(0, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0)] and topo.wrap == (False, False)
     assert ij.topology("v5p", "4x4x4").wrap == (True,) * 3 and len(ij.topology("ironwood", (2, 2, 1)).devices) == 8
+    assert [ij.topology(name, "2x2").chip for name in ("TPU v5 lite", "tpu_v6e", "tpu-v5litepod", "Trillium")] == ["v5e", "v6e", "v5e", "v6e"]
+    with pytest.raises(icisim.Error, match="nearest is v6e"):
+        ij.topology("v6e-8", "2x4")
     mesh = topo.mesh("dp=y:2,tp=x*y:2")
     assert dict(mesh.shape) == {"dp": 2, "tp": 4}
     with pytest.raises(icisim.Error, match="has 8"):
@@ -114,6 +117,22 @@ def test_what_does_not_fit_is_dropped():
 
     found = ij.search(huge, chip="v5e", chips=4, meshes=[{"fsdp": 4}])  # 2 * 34.36 GB / 4 of 16 GB
     assert not found and "does not fit: 17.18 GB of 1" in found.dropped[0].status
+
+
+@pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
+def test_all_that_xla_says_of_a_refusal_is_kept():
+    def refused(mesh):
+        class Step:
+            def lower(self, *args):
+                lowered = jax.jit(mlp).lower(*SHAPES)
+                lowered.compile = lambda **options: (_ for _ in ()).throw(RuntimeError(f"RESOURCE_EXHAUSTED: {mesh.size} chips\n\n  1.\tSize: 3.00G\n"))
+                return lowered
+
+        return Step(), SHAPES
+
+    found = ij.search(refused, chip="v5e", chips=4, meshes=[{"fsdp": 4}])
+    assert found.dropped[0].status == "XLA does not compile it for v5e 2x2: RESOURCE_EXHAUSTED: 4 chips 1. Size: 3.00G"
+    assert found.dropped[0].refusal == "RESOURCE_EXHAUSTED: 4 chips\n\n  1.\tSize: 3.00G\n"
 
 
 @pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
