@@ -6,6 +6,7 @@
 #include "faces/eval.h"
 #include "model/numbers.h"
 #include "report/table.h"
+#include "study/budget.h"
 #include "study/model_eval.h"
 #include "study/module_job.h"
 
@@ -146,6 +147,8 @@ int eval_model(struct job *job, FILE *out, struct status *st)
     if (job_build(job, st) < 0)
         return st->code;
     const struct module_job *m = module_job_of(job);
+    if (budget_numbers(job->point, &m->module, st) < 0)
+        return st->code;
     return model_file_has(job->point->work.file, "model", "experts") ? show_experts(job->point, m, out, st)
                                                                      : show_step(m, out, st);
 }

@@ -42,10 +42,12 @@ static int run_command(int argc, char **argv, struct status *st)
     const struct command *command = command_by_name(argv[1], st);
     if (!command)
         return st->code;
+    bool at_once = command->bit & FOR_LIMITS && !(command->bit & FOR_POINTS);
     settings_init(&settings);
     int code = command_parse(command, argc - 1, argv + 1, &settings, st);
     if (code == 0)
-        budget_hold_command(settings_text(&settings, "memory-limit"));
+        budget_hold_command(settings_text(&settings, "memory-limit"),
+                            at_once ? settings_text(&settings, "time-limit") : NULL);
     if (code == 0)
         command->run(&settings, st);
     settings_locate(&settings, st);

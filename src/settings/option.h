@@ -52,6 +52,7 @@ enum command_set {
     FOR_POINTS = FOR_RUN | FOR_COMPARE | FOR_SWEEP,
     FOR_MODELS = FOR_POINTS | FOR_LOWER | FOR_EVAL,
     FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL | FOR_LOWER,
+    FOR_LIMITS = FOR_SLICES | FOR_TIMES,
 };
 
 /* What can run, as a set: the collectives, eval's shifts and calls without any, and the rest. */

@@ -2,14 +2,19 @@
 #include "study/budget.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/memory_limit.h"
+#include "base/time_limit.h"
 #include "base/units.h"
+#include "hlo/cost.h"
 
 /* Measured on all-to-alls of 64x64x64 (262,143 sends, folded: 130 MB to build, 401 MB to run, 6.4 s) and 8x8x16 (1.2
  * million transfers, not folded: 329 MB, 4.6 s). Times are a quarter of that: other machines are faster. */
 static const double op_bytes = 500, op_run_bytes = 1000, transfer_bytes = 250;
 static const double op_s = 6e-6, transfer_s = 1e-6;
+/* Numbers are doubles; multiplications take a third of a nanosecond (products of 1,000 x 1,000). */
+static const double number_bytes = 8, multiplication_s = 8e-11;
 /* Every machine has that much free: to ask it takes longer than to simulate a small point. */
 static const double little_bytes = 16e6;
 
@@ -38,18 +43,24 @@ void budget_hold(struct budget_hold *held, const struct point *point, int worker
     memory_hold(most_for(point, workers));
 }
 
-void budget_hold_command(const char *memory_limit)
+void budget_hold_command(const char *memory_limit, const char *time_limit)
 {
     struct status own = {0};
+    double limit_s = 0;
     struct point point = {.run.memory_limit_bytes = 0};
     if (memory_limit)
         units_parse_bytes("--memory-limit", memory_limit, &point.run.memory_limit_bytes, &own);
+    if (time_limit)
+        units_parse_time("--time-limit", time_limit, &limit_s, &own);
+    time_hold(limit_s);
     memory_hold(most_for(&point, 1));
 }
 
-static const char cure[] = "take a smaller slice, fewer axes at once, --all-to-all ring or --fold on";
+static const char smaller_program[] =
+    "take a smaller slice, fewer axes at once, --all-to-all ring or --fold on",
+                  smaller_model[] = "write a smaller model, which runs by the same schedule";
 
-static int check(const struct point *point, double bytes, double seconds, struct status *st)
+static int check(const struct point *point, double bytes, double seconds, const char *cure, struct status *st)
 {
     char need[UNITS_TEXT], have[UNITS_TEXT];
     bool limited = point->run.memory_limit_bytes > 0;
@@ -73,7 +84,7 @@ static int check(const struct point *point, double bytes, double seconds, struct
 
 int budget_build(const struct point *point, double sends, struct status *st)
 {
-    return check(point, sends * (op_bytes + op_run_bytes), sends * op_s, st);
+    return check(point, sends * (op_bytes + op_run_bytes), sends * op_s, smaller_program, st);
 }
 
 /* Does an op start with the program, or when computes or set-ups have ended? */
@@ -93,5 +104,31 @@ int budget_run(const struct point *point, const struct program *program, struct 
     for (int32_t o = 0; o < program->ops; o++)
         if (starts_at_once(program, &program->op[o]))
             transfers += (double)op_takers(program, &program->op[o]);
-    return check(point, transfers * transfer_bytes, transfers * transfer_s, st);
+    return check(point, transfers * transfer_bytes, transfers * transfer_s, smaller_program, st);
+}
+
+/* Does an instruction hold numbers of its own? The others hand on those of their operands. */
+static bool holds_numbers(const struct instruction *instruction)
+{
+    return instruction->opcode != HLO_TUPLE && instruction->opcode != HLO_GET_TUPLE_ELEMENT &&
+           opcode_info(instruction->opcode)->class != CLASS_DONE;
+}
+
+int budget_numbers(const struct point *point, const struct module *module, struct status *st)
+{
+    double elements = 0, multiplications = 0, devices = (double)module->partitions * module->replicas;
+    double *runs = calloc((size_t)module->computations + 1, sizeof *runs);
+    if (!runs)
+        return status_nomem(st);
+    int code = module_executions(module, runs, st);
+    for (int32_t i = 0; code == 0 && i < module->instructions; i++) {
+        const struct instruction *instruction = module_at(module, i);
+        multiplications += runs[instruction->computation] * module_cost(module, i).flops / 2;
+        if (instruction->computation == module->entry && holds_numbers(instruction))
+            elements += shape_elements(module, instruction->shape);
+    }
+    free(runs);
+    return code < 0 ? code
+                    : check(point, devices * elements * number_bytes,
+                            devices * multiplications * multiplication_s, smaller_model, st);
 }

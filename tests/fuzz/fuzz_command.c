@@ -131,7 +131,7 @@ static void run(char *word[], int words, struct status *st)
     char *line[WORDS + 8];
     int n = 0;
     line[n++] = word[0];
-    if (command->bit & FOR_POINTS)
+    if (command->bit & FOR_LIMITS)
         for (size_t i = 0; i < sizeof within / sizeof *within; i++)
             line[n++] = (char *)within[i];
     for (int i = 1; i < words; i++)

@@ -36,7 +36,7 @@ for path in [*sorted(workloads.glob("*.yaml")), *sorted(workloads.glob("steps/*.
     write(f"lower {path.name}{few}", *files)
     if "model: " in path.read_text():
         write(f"run {path.name}{few} --strategy bidi --prefetch 1 --instructions i.csv --by layer --critical-path", *files)
-        write(f"eval {path.name}", *files)
+        write(f"eval {path.name}{few}", *files)
 for path in sorted((source / "topologies").glob("*.yaml")):
     write(f"run all-gather --chip {path.name} --slice 4x4 --size 1MiB --ring uni,bidi --profile measured", path)
     write(f"topology show --chip {path.name} --slice 2x2 --mesh a=x*y", path)
