@@ -39,7 +39,7 @@ static int32_t append(struct program *program, enum program_part part, const voi
     struct route route = {program->hops, (int)(n / sizeof *program->hop)};
     switch (part) {
     case PART_ROUTE:
-        if (!HAS_ROOM(program, ROOM_HOP, hop, hops, route.hops))
+        if (!HAS_ROOM(program, ROOM_HOP, hop, hops, route.hops + 1)) /* a route of no hops has a place, too */
             return 0;
         for (const struct hop *hop = bytes; program->hops < route.first + route.hops; hop++)
             program->hop[program->hops++] = *hop;
