@@ -16,17 +16,18 @@
 #include "base/grow.h"
 #include "base/text.h"
 
-/* What the parser's callbacks fill. The cells of the header go to table->name, the others to table->cell. */
+/* The state of the parser's callbacks. Cells of the header go to table->name, all later cells to
+ * table->cell. */
 struct reader {
     struct csv_table *table;
     struct status *st;
     int code;
-    int line;     /* of the text being parsed */
+    int line;     /* of the file, from 1 */
     int row_line; /* where the row being parsed began */
     bool in_row;  /* a row has begun and not ended: a quoted cell goes on */
     bool header_done;
     int cells;         /* of the row being parsed */
-    size_t used, room; /* of table->cell, or of table->name while in the header */
+    size_t used, room; /* of table->cell; in the header, of table->name */
     int line_room;
 };
 
@@ -55,7 +56,7 @@ static void on_cell(void *text, size_t bytes, void *context)
         t->columns = (int)r->used;
 }
 
-/* "nan" and "inf" are no numbers here. */
+/* "nan" and "inf" do not count as numbers. */
 static bool read_number(const char *text, double *value)
 {
     char *end;
@@ -122,7 +123,8 @@ static bool is_blank(const char *text, size_t bytes)
     return bytes == 0;
 }
 
-/* The parser knows nothing of comments, so it is fed line by line, without those that start a row with #. */
+/* libcsv does not know comments, so it is fed line by line, and a line that starts a row with # is
+ * left out. */
 static int feed(struct reader *r, struct csv_parser *parser, const char *text, size_t bytes)
 {
     const char *end = text + bytes;
@@ -176,7 +178,7 @@ int csv_table_parse(struct csv_table *table, const char *name, const char *text,
     }
     int code = feed(&reader, &parser, text, bytes);
     csv_free(&parser);
-    /* Cells of a row that did not end belong to no row yet. */
+    /* csv_table_free() frees whole rows only: free the cells of a row that did not end here. */
     size_t kept = (size_t)table->rows * (size_t)table->columns;
     for (size_t i = kept; reader.header_done && i < reader.used; i++)
         free(table->cell[i]);

@@ -21,7 +21,7 @@
 #include "base/output.h"
 #include "base/status.h"
 
-/* Of UTF-8, as spreadsheets write it before the first cell. */
+/* The byte-order mark of UTF-8, which spreadsheets write before the first cell. */
 #define CSV_BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 enum { CSV_COLUMNS = 1 << 14, CSV_CELLS = 1 << 22 };
@@ -34,7 +34,7 @@ struct csv_table {
     int *line;   /* [rows] where the row starts, from 1 */
 };
 
-/* Reads a file ("-" is stdin), or a text that is there already. */
+/* Reads a table from a file ("-" is stdin), or from a text in memory. */
 int csv_table_read(struct csv_table *table, const char *path, struct status *st);
 int csv_table_parse(struct csv_table *table, const char *name, const char *text, size_t bytes,
                     struct status *st);
@@ -49,14 +49,14 @@ static inline const char *csv_table_cell(const struct csv_table *table, int row,
     return table->cell[(size_t)row * (size_t)table->columns + (size_t)column];
 }
 
-/* The same by the column's name; "" where there is no such column. */
+/* The cell of a row in the column of that name; "" if there is no such column. */
 const char *csv_table_text(const struct csv_table *table, int row, const char *column);
 
 /* A cell as a number; an empty one is NaN. "nan" and "inf" are refused. */
 int csv_table_number(const struct csv_table *table, int row, int column, double *value, struct status *st);
 
-/* Are the names of all columns numbers? Then the first row is data, and there is no header. The names of such
- * columns may be alike. */
+/* Are the names of all columns numbers? Then the file has no header, and its first row is data. Names that
+ * are numbers may appear twice. */
 bool csv_table_is_headless(const struct csv_table *table);
 
 /* Fails at a cell: "FILE:LINE: column 'NAME': ...". Returns `code`. */
@@ -64,23 +64,24 @@ int csv_table_fail(const struct csv_table *table, int row, int column, struct st
                    const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 struct csv_writer {
-    struct output output; /* from output_open(); all else is zero */
+    struct output output; /* from output_open(); the other fields start at zero */
     int cells;            /* written in this row */
 };
 
-/* A row, cell by cell, then csv_end_row(). Faults of writing stick in the stream until csv_commit(). */
+/* Write a row cell by cell, and end it with csv_end_row(). A write error sticks in the stream; csv_commit()
+ * reports it. */
 void csv_text(struct csv_writer *csv, const char *text);
 void csv_real(struct csv_writer *csv, double value);
 void csv_count(struct csv_writer *csv, int64_t value);
 void csv_bytes(struct csv_writer *csv, uint64_t bytes);
 void csv_end_row(struct csv_writer *csv);
 
-/* Names of columns as they are written, "op,size_bytes", and a whole row. For each letter of `kinds` there is a cell: t, a const
- * char *; r, a double; n, an int64_t. */
+/* csv_names() writes the header from a text such as "op,size_bytes". csv_row() writes a whole row: each
+ * letter of `kinds` is the type of one cell: t, a const char *; r, a double; n, an int64_t. */
 void csv_names(struct csv_writer *csv, const char *names);
 void csv_row(struct csv_writer *csv, const char *kinds, ...);
 
-/* csv_commit() puts the file in place, csv_abandon() leaves none. */
+/* csv_commit() puts the file in place; csv_abandon() discards it. */
 int csv_commit(struct csv_writer *csv, struct status *st);
 void csv_abandon(struct csv_writer *csv);
 

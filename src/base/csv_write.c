@@ -7,7 +7,7 @@
 
 #include "base/csv.h"
 
-/* A writer is one thread's: its stream needs no locks. */
+/* Only one thread uses a writer, so the stream needs no locks. */
 static FILE *next_cell(struct csv_writer *csv)
 {
     if (csv->cells++)
@@ -15,7 +15,8 @@ static FILE *next_cell(struct csv_writer *csv)
     return csv->output.file;
 }
 
-/* A cell needs quotes where a reader would take it apart, trim it, or take it for a comment or a byte-order mark. */
+/* A cell needs quotes if a reader would otherwise split it, trim it, or mistake it for a comment or a
+ * byte-order mark. */
 static bool needs_quotes(const char *text)
 {
     static const char mark[] = CSV_BYTE_ORDER_MARK;

@@ -21,7 +21,7 @@ static void skip_spaces(struct cursor *c)
 
 int cursor_fail(struct cursor *c, const char *format, ...)
 {
-    /* A nested list can be megabytes long: its start is enough to recognise it. */
+    /* A nested list can be megabytes long, so the message shows only its start. */
     enum { SHOWN = 60 };
     char why[256];
     va_list args;

@@ -3,8 +3,9 @@
  * cursor: reads the small notations of the data modules (arrays, specs, meshes, groups) token by token.
  *
  * Every fault says which notation, the text, the column and what would have been right there. Spaces between
- * tokens are skipped. After a fault nothing is read any more, and no token is there: who reads several tokens looks at the code
- * of the last one. A fault that is found outside is kept by setting `code`.
+ * tokens are skipped. After a fault every call returns its code and finds no token, so a caller that reads
+ * several tokens need only check the code of the last. A caller that finds a fault itself sets `code` to stop
+ * the cursor.
  *
  * Errors: STATUS_INPUT through the cursor's status. Ownership: the text is borrowed.
  */
@@ -18,7 +19,7 @@
 #include "base/status.h"
 
 struct cursor {
-    const char *what; /* what the text is: "mesh", "array" */
+    const char *what; /* the notation that the text is in: "mesh", "array" */
     const char *text;
     const char *at;
     struct status *st;
@@ -27,7 +28,7 @@ struct cursor {
 
 struct cursor cursor_of(const char *what, const char *text, struct status *st);
 
-/* Is the next token `token`; accept also moves past it. */
+/* Is `token` the next token? cursor_accept() also moves past it; cursor_expect() fails if it is not there. */
 bool cursor_sees(struct cursor *c, const char *token);
 bool cursor_accept(struct cursor *c, const char *token);
 int cursor_expect(struct cursor *c, const char *token);
@@ -35,13 +36,13 @@ int cursor_expect(struct cursor *c, const char *token);
 /* A whole number from `least` to `most`; `noun` names it in the error. */
 int cursor_integer(struct cursor *c, const char *noun, int64_t least, int64_t most, int64_t *value);
 
-/* Any number; *whole says that it was written without a point or an exponent. */
+/* Any number; *whole tells whether it was written without a point and an exponent. */
 int cursor_number(struct cursor *c, double *value, bool *whole);
 
 /* A name, in quotes or without. */
 int cursor_name(struct cursor *c, const char *noun, char name[], size_t room);
 
-/* Nothing may follow. */
+/* Fails if anything but spaces follows. */
 int cursor_end(struct cursor *c);
 
 /* Records a fault at the cursor; returns STATUS_INPUT. */

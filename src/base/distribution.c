@@ -9,7 +9,8 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-/* A generator is GSL's gsl_rng, and a categorical distribution its gsl_ran_discrete_t: only the names are ours. */
+/* Our generator is GSL's gsl_rng and our categorical distribution its gsl_ran_discrete_t, under names that
+ * keep GSL's headers in this file. */
 static gsl_rng *rng_of(struct generator *generator)
 {
     return (gsl_rng *)generator;
@@ -17,7 +18,8 @@ static gsl_rng *rng_of(struct generator *generator)
 
 int generator_open(struct generator **generator, uint64_t seed, struct status *st)
 {
-    /* What gsl_rng_alloc() does, which aborts without memory, unless a handler is set that all threads share. */
+    /* The steps of gsl_rng_alloc(). That function aborts when memory runs out, unless a handler is set, and
+     * all threads share the handler. */
     gsl_rng *rng = calloc(1, sizeof *rng);
     *generator = (struct generator *)rng;
     if (!rng || !(rng->state = calloc(1, gsl_rng_mt19937->size)))
@@ -29,7 +31,7 @@ int generator_open(struct generator **generator, uint64_t seed, struct status *s
 
 void generator_close(struct generator *generator)
 {
-    gsl_rng_free(rng_of(generator)); /* which takes NULL */
+    gsl_rng_free(rng_of(generator)); /* NULL is fine */
 }
 
 double generator_normal(struct generator *generator)
@@ -43,16 +45,17 @@ double generator_uniform(struct generator *generator)
 }
 
 /*
- * Walker's tables (Knuth 3.4.1): n columns of height 1/n, each cut from at most two of the weights. A weight that is below the
- * mean has a column that is filled up from one above it, which may be below the mean from then on. F[k] is where the cut
- * of column k lies in [0, 1), A[k] whose the upper part is. `order` holds the small ones from its start, the others from its end.
+ * Walker's tables (Knuth 3.4.1): n columns of height 1/n, each shared by at most two of the weights. The
+ * column of a weight below the mean is filled up from a weight above the mean, which may drop below the mean
+ * itself. F[k] is the point in [0, 1) at which column k is cut, and A[k] the owner of its upper part. `order`
+ * lists the weights below the mean from its start and the rest from its end.
  */
 static void fill_tables(gsl_ran_discrete_t *table, double share[], size_t order[])
 {
     size_t n = table->K, smalls = 0, bigs = 0;
     double mean = 1.0 / (double)n;
     for (size_t k = 0; k < n; k++) {
-        table->A[k] = k; /* its own, up to the top */
+        table->A[k] = k; /* the column is all its own so far */
         table->F[k] = 1;
         order[share[k] < mean ? smalls++ : n - ++bigs] = k;
     }
@@ -70,7 +73,7 @@ static void fill_tables(gsl_ran_discrete_t *table, double share[], size_t order[
         table->F[k] = (table->F[k] + (double)k) / (double)n;
 }
 
-/* What gsl_ran_discrete_preproc() does, but for its own allocations, which it does not check. */
+/* Replaces gsl_ran_discrete_preproc(), which does not check its allocations. */
 int categorical_init(struct categorical **categorical, const double weight[], int n, struct status *st)
 {
     size_t size = (size_t)n;
@@ -99,7 +102,7 @@ int categorical_init(struct categorical **categorical, const double weight[], in
 void categorical_free(struct categorical *categorical)
 {
     if (categorical)
-        gsl_ran_discrete_free((gsl_ran_discrete_t *)categorical); /* free() of each part */
+        gsl_ran_discrete_free((gsl_ran_discrete_t *)categorical); /* calls free() on each part */
 }
 
 int categorical_draw(const struct categorical *categorical, struct generator *generator)

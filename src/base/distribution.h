@@ -2,8 +2,9 @@
 /*
  * distribution: draws from distributions, and the summary of a sample (GSL).
  *
- * The generator is GSL's Mersenne twister (mt19937; Matsumoto, Nishimura 1998): the same numbers for a seed everywhere. A draw
- * from a categorical distribution, one of n things by weights, takes constant time (Walker's tables, Knuth 3.4.1).
+ * The generator is GSL's Mersenne twister (mt19937; Matsumoto, Nishimura 1998), which gives the same numbers
+ * for a seed on every machine. A draw from a categorical distribution (one of n outcomes, by weight) takes
+ * constant time (Walker's tables, Knuth 3.4.1).
  *
  * Units: none. Errors: status.h. Ownership: generator_close() and categorical_free(), NULL is fine.
  */
@@ -23,12 +24,14 @@ void generator_close(struct generator *generator);
 double generator_normal(struct generator *generator);  /* mean 0, standard deviation 1 */
 double generator_uniform(struct generator *generator); /* [0, 1) */
 
-/* One of n, which has weight[i] of the sum of all; weights are not negative, and one is more than 0. */
+/* Draws outcome i of n with probability weight[i] / sum of all weights. No weight is negative, and at least
+ * one is above 0. */
 int categorical_init(struct categorical **categorical, const double weight[], int n, struct status *st);
 void categorical_free(struct categorical *categorical);
 int categorical_draw(const struct categorical *categorical, struct generator *generator);
 
-/* Of values, which are sorted in place: quantiles lie between neighbours as GSL has them (R's type 7). */
+/* Summary of a sample. The values are sorted in place; quantiles are interpolated between neighbours as in
+ * GSL (R's type 7). */
 struct sample_summary {
     double mean, low, median, high; /* 5th, 50th and 95th percentile */
     double least, most;

@@ -32,9 +32,9 @@ struct reader {
     const char *file;
     struct status *st;
     yaml_parser_t parser;
-    struct anchor *anchors; /* the one defined last first, which is the one an alias means */
+    struct anchor *anchors; /* the last one defined first: an alias refers to that one */
     int depth;
-    int values; /* of the document, and those that merges brought */
+    int values; /* in the document, including those that merge keys added */
     int line, column;
 };
 
@@ -51,7 +51,8 @@ static void set_place(struct reader *r, yaml_mark_t mark)
     r->column = (int)mark.column + 1;
 }
 
-/* Fails with what the parser stopped at. Of a character that is none it tells the offset only. */
+/* Fails with the parser's problem and its place. For a byte that is not valid text libyaml gives only an
+ * offset, so line and column are counted here. */
 static int fail_parser(struct reader *r, const char *text)
 {
     const yaml_parser_t *parser = &r->parser;
@@ -76,8 +77,8 @@ static int fail_parser(struct reader *r, const char *text)
                        r->column, problem, parser->context, parser->context_mark.line + 1, cure);
 }
 
-/* Reads the next event, and where it stands: an empty value keeps the place of its name. What the parser itself fails
- * with is told by document_parse(). */
+/* Reads the next event and records its place; an empty value keeps the place of its name. If the parser
+ * itself fails, document_parse() writes the message. */
 static int next_event(struct reader *r, yaml_event_t *event)
 {
     if (!yaml_parser_parse(&r->parser, event))
@@ -101,7 +102,7 @@ static int next_event(struct reader *r, yaml_event_t *event)
     return fail(r, "tags (!...) are not used here; remove it");
 }
 
-/* A text as one of the document. */
+/* Copies a text into the document's memory. */
 static int keep(struct reader *r, const void *text, size_t bytes, const char **kept)
 {
     char *copy = document_take(r->document, bytes + 1);
@@ -134,7 +135,7 @@ static int new_node(struct reader *r, enum node_kind kind, struct node **node)
     return 0;
 }
 
-/* An anchor counts from the end of its node on, so that no node holds itself. */
+/* An anchor is defined when its node ends, so that no node can contain itself. */
 static int add_anchor(struct reader *r, const yaml_char_t *name, const struct node *node)
 {
     if (!name)
@@ -160,7 +161,7 @@ static int find_anchor(const struct reader *r, const char *name, const struct no
 
 static int children_add(struct children *c, const char *name, const struct node *node, struct status *st)
 {
-    int room = c->room; /* both arrays grow alike */
+    int room = c->room; /* both arrays grow together */
     if (!GROW(c->name, c->count, room) || !GROW(c->node, c->count, c->room))
         return status_nomem(st);
     c->name[c->count] = name;
@@ -174,7 +175,7 @@ static void children_free(struct children *c)
     free(c->node);
 }
 
-/* Adds what a merge key brings: a mapping's values, or those of several. */
+/* Adds the values of a merge key: those of one mapping, or of a list of mappings. */
 static int merge(struct reader *r, struct children *children, const struct node *from, bool within)
 {
     static const char what[] = "<< takes a mapping or a list of mappings";
@@ -187,8 +188,9 @@ static int merge(struct reader *r, struct children *children, const struct node 
     return code;
 }
 
-/* Of the values of one name the first counts, which is the mapping's own, then what is merged first. But the first
- * `own` ones are the mapping's own, where a name twice is a slip of the pen: which of them is meant would be a guess. */
+/* Keeps the first value of each name: the mapping's own value comes before merged ones, and an earlier merge
+ * before a later one. A name that appears twice among the first `own` values, which the mapping itself lists,
+ * is an error, since it is unclear which one is meant. */
 static int drop_repeated(struct reader *r, struct children *children, int own)
 {
     struct lookup names = {0};
@@ -217,7 +219,7 @@ static int drop_repeated(struct reader *r, struct children *children, int own)
     return code;
 }
 
-/* Reads the children of a node up to the end of it; those of merge keys to a list of their own. */
+/* Reads the children of a node until the node ends; the values of merge keys go to a separate list. */
 static int read_children(struct reader *r, bool mapping, struct children *own, struct children *merges)
 {
     int code;
@@ -271,7 +273,7 @@ static int read_collection(struct reader *r, bool mapping, struct node *node)
     return code;
 }
 
-/* Reads the node that begins with an event. */
+/* Reads the node whose first event is `event`. */
 static int read_node(struct reader *r, const yaml_event_t *event, const struct node **out)
 {
     bool scalar = event->type == YAML_SCALAR_EVENT, mapping = event->type == YAML_MAPPING_START_EVENT;
@@ -298,7 +300,7 @@ static int read_node(struct reader *r, const yaml_event_t *event, const struct n
                                  node);
 }
 
-/* Reads the one document that there may be. */
+/* Reads the only document of the stream; a second one is an error. */
 static int read_stream(struct reader *r)
 {
     bool more = true;
@@ -322,7 +324,7 @@ static int read_stream(struct reader *r)
 int document_parse(struct document *document, const char *name, const char *text, size_t bytes,
                    struct status *st)
 {
-    /* The fault's code decides below, so there must be a status. */
+    /* st->code tells below whether there is a message already, so a status is needed in any case. */
     struct status own = {0};
     struct reader reader = {.document = document, .st = st ? st : &own, .line = 1, .column = 1};
     *document = (struct document){0};
@@ -346,7 +348,7 @@ int document_parse(struct document *document, const char *name, const char *text
     return code;
 }
 
-/* The file compiled in under a path of this project, workloads/NAME.yaml with NAME such as steps/v5e-32b, NULL if there is none. */
+/* The compiled-in file of a path such as workloads/steps/v5e-32b.yaml; NULL if there is none. */
 static const struct embedded_file *find_embedded(const char *path)
 {
     char name[64];
@@ -359,7 +361,7 @@ static const struct embedded_file *find_embedded(const char *path)
     return NULL;
 }
 
-/* Of a file that is not there: the workloads compiled in whose names are near. */
+/* Adds the compiled-in workloads with the nearest names to the message about a missing file. */
 static void suggest(const char *path, struct status *st)
 {
     enum { NAMES = 64 };

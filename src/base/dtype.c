@@ -45,8 +45,9 @@ int dtype_by_name(const char *name, struct status *st)
     return text_unknown("dtype", name, names, st);
 }
 
-/* Bits of a significand, with the one that is not written; exponents of the least and the largest normal number. Sums of f32 are
- * kept as doubles. */
+/* Bits of the significand, including the implicit one, and the exponents of the smallest and the largest
+ * normal number. f32 has the significand of a double: its values keep the precision of the doubles that hold
+ * them and only overflow like f32. */
 static const struct {
     enum dtype_id id;
     int significand, least, most;

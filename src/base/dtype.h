@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * dtype: the types of array elements, under XLA's names (bf16, s32); JAX's long (bfloat16, int32) and short
- * (i32) ones are read too.
+ * (i32) names are read too.
  *
  * A chip's file gives peak rates for some types. A type without a rate of its own may be computed at
  * another's: f32 at bf16's, for JAX on TPU multiplies f32 in one bf16 pass unless a higher precision is asked
@@ -16,7 +16,8 @@
 
 #include "base/status.h"
 
-/* id, XLA's name, JAX's, short one (or the same), bits, type whose peak rate it uses if it has none */
+/* id, XLA's name, JAX's long name, the short name (or XLA's again), bits, the type whose peak rate it uses if
+ * the chip has none for it */
 #define DTYPES(X)                                                                                            \
     X(DTYPE_PRED, "pred", "bool", "pred", 8, DTYPE_PRED)                                                     \
     X(DTYPE_S2, "s2", "int2", "i2", 2, DTYPE_S4)                                                             \
@@ -55,30 +56,33 @@ enum dtype_id {
 };
 
 struct dtype {
-    const char *name; /* XLA's: the one we print */
+    const char *name; /* XLA's name: the one we print */
     const char *jax;
     const char *brief;
     double bytes;
-    enum dtype_id rate; /* whose peak it uses if the chip names none for itself */
+    enum dtype_id rate; /* the type whose peak rate it uses if the chip has none for this one */
 };
 
-/* Information on a type; never NULL. */
+/* The row of a type; never NULL. */
 const struct dtype *dtype_info(enum dtype_id id);
 
-/* Is it pred or a whole number? They stand first in the table. */
+/* Is the type pred or an integer? These come first in the table. */
 static inline bool dtype_is_whole(enum dtype_id id)
 {
     return id < DTYPE_F4E2M1FN;
 }
 
-/* What an element of the type holds of a value: whole numbers of up to 32 bits wrap around (two's complement), pred is whether it is
- * not 0; bf16 and f16 round to nearest even, and f32, too, is infinite beyond its range. Others hold it as it is. */
+/* The value that an element of the type holds after a value is stored in it: integers of up to 32 bits wrap
+ * around (two's complement); pred is 1 unless the value is 0; bf16 and f16 round to nearest even; bf16, f16
+ * and f32 become infinite beyond their range. All other types keep the value. */
 double dtype_hold(enum dtype_id id, double value);
 
-/* The distance from 1 to the next larger number of a type of fractions; f32's of those that are not said to round. */
+/* The distance from 1 to the next larger number: of bf16 and f16 their own, of every other type that
+ * of f32. */
 double dtype_epsilon(enum dtype_id id);
 
-/* The type of a name, in any of its spellings; -1, or a negative code and the nearest names, if there is none. */
+/* The type of a name, in any of its spellings. If there is none, dtype_find() returns -1, and dtype_by_name()
+ * fails with the nearest names. */
 int dtype_find(const char *name);
 int dtype_by_name(const char *name, struct status *st);
 

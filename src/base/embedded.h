@@ -6,13 +6,13 @@
 #include <stddef.h>
 
 struct embedded_file {
-    const char *name; /* of the file, without folder and ending */
+    const char *name; /* file name without folder and ending (of a workload: its path below workloads/) */
     const char *text;
     size_t bytes;
 };
 
 extern const struct embedded_file embedded_chips[];     /* topologies/ */
-extern const struct embedded_file embedded_workloads[]; /* models of workloads/ that checks run */
+extern const struct embedded_file embedded_workloads[]; /* the models in workloads/ that checks run */
 extern const struct embedded_file embedded_published[]; /* analysis/published/ */
 extern const struct embedded_file embedded_choices[];   /* topologies/xla/, the newest last */
 extern const struct embedded_file embedded_page[];      /* analysis/page/page.html */

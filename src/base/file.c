@@ -14,7 +14,7 @@ static int fail(const char *name, struct status *st)
     return status_fail(st, STATUS_IO, "cannot read '%s': %s", name, strerror(errno));
 }
 
-/* Reads to the end: a pipe does not say how long it is. */
+/* Reads in steps until the end, since the length of a pipe is not known beforehand. */
 enum { READ_BYTES = 1 << 16 };
 static int read_all(struct file *file, FILE *in, struct status *st)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * file: a whole file in memory, for the readers of documents and tables; unpacked, if gzip packed it.
+ * file: a whole file in memory, for the readers of documents and tables. A gzipped file is unpacked.
  *
  * Units: none. Errors: STATUS_IO with the path and the system's reason; STATUS_LIMIT above FILE_BYTES_MAX.
  * Ownership: the caller's struct, freed with file_free(), safe on a zeroed one.

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* At first there is room for so many, and of small elements for so many bytes. */
+/* The first allocation: this many elements or this many bytes, whichever holds more elements. */
 enum { FIRST_ROOM = 16, FIRST_BYTES = 512 };
 
-/* Pointers and integers of whatever type are read and written as bytes. */
+/* The pointer and the room have types unknown here, so they are read and written with memcpy(). */
 bool grow_array(void *array, size_t element_bytes, int64_t count, int64_t more, void *room, size_t room_bytes)
 {
     int64_t most = room_bytes == sizeof(int32_t) ? INT32_MAX : INT64_MAX;

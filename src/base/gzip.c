@@ -6,7 +6,7 @@
 
 #include "base/grow.h"
 
-/* Until all is unpacked; another member may follow the end of one. */
+/* Unpacks until the input ends. A gzip file may have several members, one after the other. */
 static int unpack(z_stream *stream, struct file *file, struct status *st)
 {
     enum { STEP = 1 << 20 };

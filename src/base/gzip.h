@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * gzip: what gzip has packed, as file_read() meets it: the texts of a dump folder are often kept so; and texts packed for a page,
- * where a browser unpacks them.
+ * gzip: unpacks gzipped files for file_read(), as dumps of XLA are often kept gzipped, and packs texts for an
+ * HTML page, where the browser unpacks them.
  *
- * Units: none. Errors: STATUS_INPUT for what is cut or broken, STATUS_LIMIT for what is larger than FILE_BYTES_MAX when it is
- * unpacked. Ownership: the file stays the caller's, to be freed with file_free() in any case.
+ * Units: none. Errors: STATUS_INPUT for a truncated or damaged file, STATUS_LIMIT if more than FILE_BYTES_MAX
+ * bytes come out. Ownership: the file stays the caller's, to be freed with file_free() in any case.
  */
 #ifndef ICISIM_GZIP_H
 #define ICISIM_GZIP_H
@@ -13,7 +13,8 @@
 
 #include "base/file.h"
 
-/* Unpacks all members, one after the other, in place of what they were; leaves alone what gzip did not pack. */
+/* Replaces the file's text by its unpacked members, one after the other. A file that is not gzipped is left
+ * as it is. */
 int gzip_unpack(struct file *file, struct status *st);
 
 /* Writes a text packed by gzip, in base64 (RFC 4648). */

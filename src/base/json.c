@@ -15,8 +15,8 @@ static void fault(struct json *json, const char *what)
         json->fault = what;
 }
 
-/* Called with each piece of text. The first piece of a value may be the comma before it; there the line ends,
- * if values of this depth have lines of their own. */
+/* Called with each piece of text. The first piece of a value may be the comma before it. A newline follows
+ * that comma if values of this depth start on new lines. */
 static void print(void *context, const char *text, size_t length)
 {
     struct json *json = context;
@@ -28,7 +28,8 @@ static void print(void *context, const char *text, size_t length)
         fault(json, "the file cannot be written");
 }
 
-/* yajl does not look at what malloc() returns. It takes what it needs once, when it is opened. */
+/* yajl does not check what malloc() returns, so it gets its memory from this block. It allocates only when it
+ * is opened. */
 struct memory {
     size_t used;
     _Alignas(max_align_t) char bytes[2048];
@@ -45,7 +46,7 @@ static void *take(void *context, size_t bytes)
 
 static void *take_more(void *context, void *data, size_t bytes)
 {
-    (void)data; /* nothing of it is larger than it was */
+    (void)data; /* yajl's generator never enlarges a block */
     return take(context, bytes);
 }
 
@@ -83,7 +84,7 @@ int json_close(struct json *json, struct status *st)
     return json->fault ? status_fail(st, STATUS_IO, "JSON: %s", json->fault) : 0;
 }
 
-/* Before a value: is all well so far. */
+/* Called before each value; false after a fault. */
 static bool begin(struct json *json)
 {
     json->starts = true;

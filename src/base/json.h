@@ -23,8 +23,8 @@ enum { JSON_DEPTH = 32 };
 
 struct json {
     FILE *out;
-    void *generator;        /* of the library that writes, and ... */
-    void *memory;           /* ... what it works in */
+    void *generator;        /* yajl's generator ... */
+    void *memory;           /* ... and the memory that it allocates from */
     int lines;              /* levels whose values start lines of their own */
     int depth;              /* of open objects and arrays */
     bool array[JSON_DEPTH]; /* is the open one an array */
@@ -44,7 +44,7 @@ void json_key(struct json *json, const char *key);
 void json_string(struct json *json, const char *text);
 void json_int(struct json *json, int64_t value);
 
-/* A number as printf writes it, "%.6f" or "%.9g"; null where that is no number of JSON (nan, inf). */
+/* A number in printf's format, "%.6f" or "%.9g"; null if JSON cannot write it (nan, inf). */
 void json_number(struct json *json, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

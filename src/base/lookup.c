@@ -10,11 +10,11 @@
 #define uthash_nonfatal_oom(entry) (no_memory = true)
 #include <uthash.h>
 
-/* Entries stay where they are, since uthash links them; so they are made in blocks. */
+/* uthash links the entries by pointers, so they must never move: they are allocated in blocks. */
 struct lookup_entry {
     uint32_t hash;
     int32_t index;
-    struct lookup_entry *next; /* of the same hash, the one added before */
+    struct lookup_entry *next; /* another entry with the same hash */
     UT_hash_handle hh;
 };
 enum { BLOCK_ENTRIES = 32 };
@@ -67,7 +67,7 @@ int lookup_add(struct lookup *table, uint32_t hash, int32_t index)
         return STATUS_NOMEM;
     struct lookup_entry *same = find(table, hash);
     *entry = (struct lookup_entry){.hash = hash, .index = index};
-    if (same) { /* the table keeps one of a hash, the others hang on it */
+    if (same) { /* uthash holds one entry of each hash; the other entries form a list behind it */
         entry->next = same->next;
         same->next = entry;
         return 0;
@@ -77,7 +77,8 @@ int lookup_add(struct lookup *table, uint32_t hash, int32_t index)
     return no_memory ? STATUS_NOMEM : 0;
 }
 
-/* Eight bytes at a time, each multiplied into 2^64 / golden ratio; the upper half has seen every bit. */
+/* Mixes in eight bytes by a multiplication with 2^64 / golden ratio. The upper half of the product depends on
+ * every bit. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* The number in the line of a file in /proc that the format, for kilobytes, fits; UINT64_MAX if there is none. */
+/* Finds the line of a file in /proc that matches the format, and returns its kilobytes as bytes; UINT64_MAX
+ * if no line matches. */
 static uint64_t read_bytes(const char *path, const char *format)
 {
     char line[256];
@@ -41,7 +42,8 @@ static void set_soft_limit(rlim_t bytes)
 
 void memory_hold(uint64_t bytes)
 {
-    /* What a sanitizer reserves is more than any machine has, and it cannot do without more. */
+    /* A sanitizer reserves more address space than any machine has and still needs more, so there a limit
+     * cannot be set. */
     static const uint64_t absurd = (uint64_t)1 << 42;
     uint64_t taken = read_bytes("/proc/self/status", "VmData: %" SCNu64 " kB");
     if (taken < absurd && bytes < absurd)

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-/* Nodes and texts are taken from blocks and freed all at once. */
+/* Nodes and texts are allocated from blocks, and the blocks are freed all at once. */
 struct document_block {
     struct document_block *next;
     size_t used, room;
@@ -114,7 +114,7 @@ int node_text(const struct node *node, const char *what, const char **text, stru
     return 0;
 }
 
-/* Text of a scalar that is no text: quotes say that a text is meant. */
+/* The text of a number or a truth value. A quoted scalar is refused, since quotes mean a text. */
 static int plain_text(const struct node *node, const char *what, const char *should, const char **text,
                       struct status *st)
 {

@@ -3,8 +3,9 @@
 /*
  * node: the values that a document (document.h) is made of, and how they are read.
  *
- * A node is a scalar (a text), a sequence of nodes or a mapping from names to nodes, and knows where it stands. Whoever reads
- * a node says what it must be, and a node that is something else fails with its place.
+ * A node is a scalar (a text), a sequence of nodes or a mapping from names to nodes, and knows its place in
+ * the file. The caller that reads a node names the type it expects; a node of another type fails with its
+ * place.
  *
  * Units: none; quantities are texts for units.h. Errors: STATUS_INPUT, STATUS_LIMIT, with the place.
  * Ownership: nodes and their texts are the document's and live until document_free(), safe on a zeroed document.
@@ -26,23 +27,23 @@ struct node {
     enum node_kind kind;
     bool quoted;      /* a scalar in quotes is a text and never a number */
     int line, column; /* from 1 */
-    int count;        /* of children: of a sequence its items, of a mapping its values */
+    int count;        /* number of children: the items of a sequence, the values of a mapping */
     const char *file;
-    const char *text;          /* of a scalar; "" of others */
-    const char **name;         /* [count] of a mapping's values; of a sequence NULLs */
+    const char *text;          /* the text of a scalar; "" otherwise */
+    const char **name;         /* [count] names of a mapping's values; NULLs in a sequence */
     const struct node **child; /* [count] */
 };
 
 struct document {
     const struct node *root;
-    struct document_block *blocks; /* where nodes and texts are */
+    struct document_block *blocks; /* memory of the nodes and texts */
 };
 
-/* Zeroed memory that lives as long as the document; NULL when there is none. */
+/* Zeroed memory that lives as long as the document; NULL when memory runs out. */
 void *document_take(struct document *document, size_t bytes);
 void document_free(struct document *document);
 
-bool node_is_empty(const struct node *node); /* a scalar with nothing in it, as after "name:", or null */
+bool node_is_empty(const struct node *node); /* an empty scalar, as after "name:", or null */
 
 /* "FILE:LINE:COLUMN". Returns `text`. */
 enum { NODE_PLACE = 320 };
@@ -53,7 +54,7 @@ char *node_place(const struct node *node, char text[static NODE_PLACE]);
 const struct node *node_get(const struct node *node, const char *name);
 int node_need(const struct node *node, const char *name, const struct node **value, struct status *st);
 
-/* What a node must be. `what` says it in the message: "peak must be a mapping". */
+/* Fail unless the node has this type. `what` names the value in the message: "peak must be a mapping". */
 int node_is_mapping(const struct node *node, const char *what, struct status *st);
 int node_is_sequence(const struct node *node, const char *what, struct status *st);
 
@@ -70,7 +71,8 @@ int node_bool(const struct node *node, const char *what, bool *value, struct sta
 int node_fail(const struct node *node, struct status *st, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Puts a node's place before a fault that was found without it, as by a parser of units.h. Returns `code`. */
+/* Adds a node's place to a message written without it, such as one from a parser of units.h. Returns
+ * `code`. */
 int node_prefix(const struct node *node, struct status *st, int code);
 
 #endif

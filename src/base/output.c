@@ -15,7 +15,7 @@ static int fail(const char *path, int reason, struct status *st)
     return status_fail(st, STATUS_IO, "cannot write '%s': %s", path, strerror(reason));
 }
 
-/* Takes the descriptor, also if it fails; -1 with the reason in errno. */
+/* Takes over the descriptor, and closes it on failure; returns -1 with the reason in errno. */
 static int open_stream(struct output *output, int fd)
 {
     output->file = fd < 0 ? NULL : fdopen(fd, "w");
@@ -28,8 +28,8 @@ static int open_stream(struct output *output, int fd)
     return -1;
 }
 
-/* The path of the file that is meant: that of a symbolic link's target, also where that is not there yet. A new text,
- * or NULL with the reason in errno. */
+/* Follows symbolic links to the path of the target, which need not exist yet. Returns a new text, or NULL
+ * with the reason in errno. */
 static char *follow(const char *path)
 {
     enum { LINKS = 40 };
@@ -37,7 +37,7 @@ static char *follow(const char *path)
     char *at = strdup(path);
     for (int i = 0; at && i < LINKS; i++) {
         ssize_t n = readlink(at, target, sizeof target - 1);
-        if (n < 0) /* no link, or nothing yet */
+        if (n < 0) /* not a link, or does not exist yet */
             return at;
         target[n] = '\0';
         const char *slash = strrchr(at, '/');
@@ -61,7 +61,7 @@ bool output_same(const char *a, const char *b)
     const char *name[2] = {"", ""};
     for (int i = 0; i < 2 && same; i++) {
         struct stat at;
-        if (stat(path[i], &at) == 0 && !S_ISREG(at.st_mode)) /* /dev/null takes any number of them */
+        if (stat(path[i], &at) == 0 && !S_ISREG(at.st_mode)) /* any number of outputs may go to /dev/null */
             same = false;
         char *slash = strrchr(path[i], '/');
         name[i] = slash ? slash + 1 : path[i];
@@ -76,8 +76,9 @@ bool output_same(const char *a, const char *b)
     return same;
 }
 
-/* Makes a file beside the target, with a name that carries the process, so that two of them do not meet. open() and not
- * mkstemp(), whose files nobody else may read. Returns its descriptor, or -1 with the reason in errno. */
+/* Creates a file beside the target. Its name contains the process id, so that two processes do not collide.
+ * It uses open() and not mkstemp(), which would let only the owner read the file. Returns the descriptor, or
+ * -1 with the reason in errno. */
 static int create_beside(struct output *output)
 {
     enum { TRIES = 100 };
@@ -92,15 +93,16 @@ static int create_beside(struct output *output)
             output->temporary = name;
             return fd;
         }
-        free(name); /* which keeps errno */
+        free(name); /* keeps errno */
         if (errno != EEXIST)
             break;
     }
     return -1;
 }
 
-/* Opens a new file beside the target, with the owner and the mode of the file that it replaces, NULL if there is none.
- * Where the owner cannot be set, it is who runs this. */
+/* Opens a new file beside the target, with the owner and the mode of the file that it replaces (NULL if there
+ * is none). If the owner cannot be set, the file belongs to the user of this process, without the set-user-id
+ * bits. */
 static int open_beside(struct output *output, const struct stat *replaced, struct status *st)
 {
     int fd = create_beside(output);
@@ -149,15 +151,15 @@ int output_flush(struct output *output, struct status *st)
     return fail(output->path ? output->path : "stdout", errno ? errno : EIO, st);
 }
 
-/* A lock of this process alone: its children do not have it, and it ends with it. Whoever has just been killed may hold
- * it for a moment. */
+/* Takes a lock that this process alone holds: its children do not inherit it, and it ends with the process. A
+ * process that has just been killed may hold it for a moment longer, hence the retries. */
 static int lock(int fd)
 {
     enum { TRIES = 20, PAUSE_US = 50000 };
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     for (int i = 0; i < TRIES; i++) {
         if (fcntl(fd, F_SETLK, &whole) == 0 || (errno != EACCES && errno != EAGAIN))
-            return 0; /* a file system without locks has to do without */
+            return 0; /* on a file system without locks there is no lock */
         usleep(PAUSE_US);
     }
     return -1;
@@ -201,7 +203,7 @@ int output_cut(struct output *output, int64_t bytes, struct status *st)
     return fail(output->path, errno, st);
 }
 
-/* Is the file that grows still the one that its path names? */
+/* Does the path still name the growing file that we write, or has someone removed or replaced it? */
 static bool is_there(const struct output *output)
 {
     struct stat own, named;
@@ -209,7 +211,7 @@ static bool is_there(const struct output *output)
            own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
-/* Puts what was written in place; the stream is flushed already. */
+/* Closes the file and gives it the target's name; the stream is flushed already. */
 static int place(struct output *output, struct status *st)
 {
     if (output->growing && !is_there(output))

@@ -2,11 +2,11 @@
 /*
  * output: a file that is there whole or not at all.
  *
- * What is written goes to a temporary file beside the target, which takes the target's name when all of it
- * is on disk. So a fault leaves no half-written file, an older file of the same name survives, and a path
- * that cannot be written is found at the start and not after hours of work. A process that is killed leaves the temporary
- * file, PATH.PID-0.tmp. A symbolic link is followed, and a file that
- * is replaced keeps its owner and mode. "-" is stdout; what is not a regular file (a pipe, /dev/null) is written to
+ * Data goes to a temporary file beside the target, which is renamed to the target when all of it is written.
+ * So a fault leaves no half-written file, an older file of the same name survives, and a path that cannot be
+ * written is reported at the start and not after hours of work. A killed process leaves the temporary file,
+ * PATH.PID-0.tmp, behind. Symbolic links are followed, and the new file has the owner and mode of the file
+ * that it replaces. "-" is stdout; a target that is not a regular file (a pipe, /dev/null) is written
  * directly.
  *
  * Units: none. Errors: STATUS_IO, with the path and the system's reason.
@@ -24,30 +24,31 @@
 struct output {
     FILE *file; /* write here; NULL when ended */
     char *path;
-    char *temporary; /* NULL where the target itself is written to */
+    char *temporary; /* NULL if the target itself is written */
     bool growing;
 };
 
 int output_open(struct output *output, const char *path, struct status *st);
 
-/* Opens the file itself, for what takes hours and is worth having half of: what is written and flushed stays, whatever
- * happens. `keep` keeps what it holds, which a descriptor that output_fd() returns can read; output_cut() then ends it
- * after so many bytes, and writing goes on there. No two processes at once; stdout, and what is not a regular file,
- * hold nothing (output_fd() is -1). */
+/* Opens the target itself, for output that takes hours and is useful even if incomplete: data that is written
+ * and flushed stays, whatever happens. With `keep` the file keeps its contents, which can be read through the
+ * descriptor output_fd(); output_cut() then truncates it after so many bytes, and writing continues there.
+ * Two processes cannot open one file at the same time. Stdout and files that are not regular have no contents
+ * to keep (output_fd() is -1). */
 int output_open_growing(struct output *output, const char *path, bool keep, struct status *st);
 int output_fd(const struct output *output);
 int output_cut(struct output *output, int64_t bytes, struct status *st);
 
-/* Has all that was written so far got to the file? Fails with the reason of a write that did not. */
+/* Flushes the stream. Fails with the reason if any write so far has failed. */
 int output_flush(struct output *output, struct status *st);
 
-/* All is written: puts the file in place. Fails if any write failed. */
+/* Puts the complete file in place. Fails if any write failed. */
 int output_commit(struct output *output, struct status *st);
 
-/* Leaves nothing behind (what went to stdout or a pipe has gone). */
+/* Discards the output (data already sent to stdout or a pipe cannot be taken back). */
 void output_abandon(struct output *output);
 
-/* Do two paths name one regular file, there or not yet there, so that writing one would undo the other? */
+/* Do two paths name the same regular file, existing or not, so that one output would overwrite the other? */
 bool output_same(const char *a, const char *b);
 
 #endif

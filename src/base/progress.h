@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * progress: a bar on stderr, with the time that is left, where stderr is a terminal. Elsewhere a line every ten seconds, if
- * there is a best so far to be told.
+ * progress: a bar on stderr with the time left, if stderr is a terminal. Otherwise a search prints a line
+ * every ten seconds, with the best point so far.
  *
  * Units: seconds. Errors: none. Ownership: a plain value.
  */
@@ -16,16 +16,16 @@
 struct progress {
     int64_t points, done;
     struct stopwatch began, shown;
-    bool searches;  /* for the best of all ... */
-    char best[256]; /* ... which is this so far; "" before there is any */
+    bool searches;  /* the run searches for the best point ... */
+    char best[256]; /* ... and this is the best so far; "" before there is one */
 };
 
 struct progress progress_start(int64_t points);
 
-/* Shows the bar if some time has passed since it was shown: true then, several times a second. */
+/* Shows the bar, several times a second at most: returns true if it was time to show it. */
 bool progress_tick(struct progress *progress);
 
-/* Leaves the bar, and the cursor on a new line. */
+/* Leaves the finished bar on the terminal, with the cursor on a new line. */
 void progress_end(const struct progress *progress);
 
 #endif

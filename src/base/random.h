@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * random: numbers that look random and are the same everywhere, from a seed.
+ * random: pseudo-random numbers from a seed, the same on every machine.
  *
  * splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): a counter and a mix of its
  * bits, so that any 64 bits are a seed.

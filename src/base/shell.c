@@ -9,7 +9,7 @@
 
 static const char blanks[] = " \t\n";
 
-/* Does it need no quotes? */
+/* Can a shell read the word without quotes? */
 static bool is_plain(const char *word)
 {
     const char *at = word;
@@ -37,7 +37,7 @@ void shell_print(const char *word, FILE *out)
     fputc('\'', out);
 }
 
-/* A character after \ in $'...'; *at is moved to its last letter. */
+/* Reads the escape after a \ in $'...'; *at moves to its last letter. */
 static char read_escape(const char **at)
 {
     static const char letters[] = "ntr", means[] = "\n\t\r";
@@ -51,7 +51,8 @@ static char read_escape(const char **at)
     return (char)strtol(digits, NULL, 16);
 }
 
-/* Copies what stands between quotes, from after the first on; returns where the second stands, NULL if there is none. */
+/* Copies the text from after an opening quote; returns the place of the closing quote, NULL if there
+ * is none. */
 static const char *read_quoted(const char *at, char quote, bool escapes, char **to)
 {
     for (; *at && *at != quote; at++) {
@@ -69,7 +70,7 @@ int shell_next(const char **at, char **word, struct status *st)
     *word = NULL;
     if (*p == '\0')
         return 0;
-    char *to = malloc(strlen(p) + 1); /* no word is longer than what it is written as */
+    char *to = malloc(strlen(p) + 1); /* a word is never longer than its quoted form */
     if (!to)
         return status_nomem(st);
     *word = to;

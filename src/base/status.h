@@ -37,22 +37,22 @@ struct status {
     char text[640]; /* one line, no newline at its end */
 };
 
-/* Records a fault and returns `code`. The first fault stays: what fails because of it adds nothing. `st`
- * may be NULL. */
+/* Records a fault and returns `code`. The first fault stays; later faults, which mostly follow from it, are
+ * ignored. `st` may be NULL. */
 int status_fail(struct status *st, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts "file:line:column: " or the like before the text of a fault already recorded. Returns its code. */
 int status_prefix(struct status *st, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* And after it. */
+/* Appends to the text of a fault already recorded. Returns its code. */
 int status_suffix(struct status *st, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Out of memory, in one word; returns STATUS_NOMEM. */
+/* Records "out of memory" with advice; returns STATUS_NOMEM. */
 int status_nomem(struct status *st);
 
 const char *status_name(int code);
 
-/* Is the input wrong, or more than is taken on, so that trying again does not help? */
+/* Is the code a refusal (wrong input, or too large), so that a retry cannot succeed? */
 bool status_is_refusal(int code);
 
 int status_exit(int code); /* 0, 1 (a check failed) or 2 (the input is wrong) */

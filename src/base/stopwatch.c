@@ -18,7 +18,7 @@ static double timeval_s(struct timeval time)
 
 static struct spent read_clocks(void)
 {
-    struct rusage children = {0}; /* SimGrid runs in one */
+    struct rusage children = {0}; /* SimGrid runs in a child process */
     getrusage(RUSAGE_CHILDREN, &children);
     return (struct spent){.wall_s = clock_s(CLOCK_MONOTONIC),
                           .cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) + timeval_s(children.ru_utime) +

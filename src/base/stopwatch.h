@@ -2,8 +2,8 @@
 /*
  * stopwatch: where the program's own time and memory go, for --timing and benchmarks.
  *
- * A stopwatch runs from stopwatch_start(). Each lap says what has been spent since the one before it. No
- * result depends on it: simulated time is the trace's.
+ * A stopwatch runs from stopwatch_start(). Each lap returns the time spent since the lap before. No result
+ * depends on it: simulated time comes from the trace.
  *
  * Units: seconds, bytes. Errors: none. Ownership: the caller's, nothing is allocated.
  */
@@ -23,13 +23,14 @@ struct stopwatch {
 
 struct stopwatch stopwatch_start(void);
 
-/* One that knows wall time only, for stopwatch_wall_s(): both take nanoseconds, where the other asks the system. */
+/* A stopwatch for stopwatch_wall_s() only. It reads wall time, which takes nanoseconds, and not processor
+ * time, which takes a system call. */
 struct stopwatch stopwatch_start_wall(void);
 
-/* What was spent since the last lap, or the start. */
+/* Time spent since the last lap, or since the start. */
 struct spent stopwatch_lap(struct stopwatch *stopwatch);
 
-/* Wall time since the last lap, which goes on: a look takes nanoseconds. */
+/* Wall time since the last lap, without starting a new one. Takes nanoseconds. */
 double stopwatch_wall_s(const struct stopwatch *stopwatch);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A character as it is printed on one line: itself, or an escape. Returns its length. */
+/* Writes a character in its one-line form: itself, or an escape. Returns the length. */
 static size_t one_line(char c, char text[static 8])
 {
     text[0] = c;
@@ -25,7 +25,7 @@ char *text_one_line(const char *text, char to[], size_t room)
     static const char cut[] = "...";
     char piece[8];
     size_t used = 0, length = strlen(text);
-    if (length < room && text_is_one_line(text)) /* as nearly all are */
+    if (length < room && text_is_one_line(text)) /* the common case */
         return memmove(to, text, length + 1);
     for (; *text; text++) {
         size_t n = one_line(*text, piece);
@@ -43,7 +43,7 @@ char *text_one_line(const char *text, char to[], size_t room)
 
 char *text_one_line_new(const char *text)
 {
-    size_t room = 4 * strlen(text) + 4; /* \x1b is four letters */
+    size_t room = 4 * strlen(text) + 4; /* \x1b takes four letters */
     char *copy = malloc(room);
     return copy ? text_one_line(text, copy, room) : NULL;
 }
@@ -66,7 +66,7 @@ char *text_trim(char *text)
     return text;
 }
 
-/* Names beyond this are cut; no name of ours is as long. */
+/* Longer names are compared only up to here; none of our names is as long. */
 enum { NAME_MAX_COMPARED = 48 };
 
 static int least(int a, int b)
@@ -100,8 +100,9 @@ static int edits(const char *a, const char *b)
     return d[n][m];
 }
 
-/* Letters missing at the end cost nothing: people shorten. Anything above `limit` is as far as anything else; as many
- * edits as the lengths differ by it takes at least. */
+/* Edits between a typed text and a name. Letters missing at the end cost nothing, since people
+ * abbreviate. The difference of the lengths is a lower bound; if it exceeds `limit`, the exact
+ * distance does not matter. */
 static int distance(const char *typed, const char *name, int limit)
 {
     int longer = (int)strlen(typed) - (int)strlen(name);
@@ -110,7 +111,7 @@ static int distance(const char *typed, const char *name, int limit)
     return abs(longer) > limit ? limit + 1 : edits(typed, name);
 }
 
-/* Adds a name to the list in `text`, or "..." where it does not fit. */
+/* Adds a name to the list in `text`, or "..." if it does not fit. */
 static void append(char text[static TEXT_NEAREST], const char *separator, const char *name)
 {
     size_t used = strlen(text), room = TEXT_NEAREST - used;
@@ -121,7 +122,8 @@ static void append(char text[static TEXT_NEAREST], const char *separator, const 
         strcpy(text + used, more);
 }
 
-/* What a thing is called here, and what others call it: Google Cloud, Hugging Face, MaxText, NumPy; the micro sign, and mu. */
+/* Our name of a thing and its names elsewhere: in Google Cloud, Hugging Face, MaxText, NumPy; the micro sign,
+ * and mu. */
 static const char *const synonyms[][2] = {{"v5e", "v5litepod v5lite v5-lite"},
                                           {"v6e", "v6lite v6-lite trillium"},
                                           {"v7x", "ironwood 7x"},
@@ -143,7 +145,8 @@ static const char *const synonyms[][2] = {{"v5e", "v5litepod v5lite v5-lite"},
                                           {"--slice", "--topology"},
                                           {"us", "\xc2\xb5s \xce\xbcs"}};
 
-/* Clouds put a word before a chip, and behind it how many there are: "tpu_v6e", "TPU v5 lite", "v5litepod-16". */
+/* The name in `names` that a foreign name means; NULL if none. Cloud names of chips have a prefix, a suffix
+ * with the number of chips, or both: "tpu_v6e", "TPU v5 lite", "v5litepod-16". */
 static const char *synonym_of(const char *name, const char *const names[])
 {
     char plain[NAME_MAX_COMPARED] = "";

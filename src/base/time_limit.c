@@ -5,7 +5,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* What is written is temporary until it is whole, so that nothing is left of it. */
+/* A signal handler, so it calls async-signal-safe functions only. Outputs are temporary files until they are
+ * whole (output.h), so that no half-written one remains under its name. */
 static void give_up(int number)
 {
     static const char line[] =

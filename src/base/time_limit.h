@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * time_limit: a bound on the processor time of this process, for what nobody looks at a clock in: readers, passes, builders.
+ * time_limit: a limit on the processor time of this process, for code that does not check a clock itself:
+ * readers, passes, builders.
  *
- * Units: seconds. Errors: none; beyond the bound the process ends with status 2 and a line that names --time-limit. Ownership: the
- * bound is the process's, so libraries leave it alone.
+ * Units: seconds. Errors: none; beyond the limit the process ends with status 2 and a line that names
+ * --time-limit. Ownership: the limit belongs to the process, so libraries do not set it.
  */
 #ifndef ICISIM_TIME_LIMIT_H
 #define ICISIM_TIME_LIMIT_H
 
-/* From now on the process may compute for so long, 0: for ever, and a tenth more, for who looks at a clock to be first. */
+/* From now on the process may compute for `seconds` (0: no limit). The timer allows a tenth more, so that
+ * code that does check a clock stops first, with a better message. */
 void time_hold(double seconds);
 void time_release(void);
 

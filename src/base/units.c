@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-/* The products of a size of 64 bits with a unit of 40 need more than 64. */
+/* A size of 64 bits times a unit of 40 bits needs more than 64. */
 __extension__ typedef unsigned __int128 wide;
 
 /* A unit is `factor` * 10^exp10 of the SI unit. */
@@ -64,14 +64,14 @@ static const struct unit frequency_units[] = {
     {"Hz", 1, 0}, {"kHz", 1, 3}, {"MHz", 1, 6}, {"GHz", 1, 9}, {0},
 };
 
-/* What one kind of quantity is read with, the two units that messages propose, what is plausible of it besides
- * zero (no machine is beyond, and no product of such values overflows; bytes have the range of 64 bits), and the unit
- * of a bare number, if it may have none. */
+/* One kind of quantity: its units, the two units that messages propose, the plausible range besides zero, and
+ * the unit of a bare number (NULL: a unit is required). No machine exceeds the ranges, and no product of
+ * values within them overflows. Bytes have the range of 64 bits. */
 struct quantity {
     const struct unit *units;
     const char *usual, *other;
     double least, most;
-    const char *range; /* both, in words */
+    const char *range; /* the range in words */
     const struct unit *bare;
 };
 static const struct quantity bytes_quantity = {.units = bytes_units, .usual = "MiB", .other = "B"};
@@ -90,7 +90,7 @@ static const struct quantity work_quantity = {work_units,          "Gflop", "Tfl
 static const struct quantity frequency_quantity = {frequency_units,  "GHz", "MHz", 1, 1e12,
                                                    "1Hz to 1000GHz", NULL};
 
-/* A decimal number as it is written: digits * 10^exp10. */
+/* A decimal number as the text has it: digits * 10^exp10. */
 struct decimal {
     const char *text;
     int length;
@@ -99,7 +99,7 @@ struct decimal {
     bool too_long; /* more digits than 64 bits hold */
 };
 
-/* Most that is ever added to a decimal's exponent: keeps the sums below within an int. */
+/* Largest exponent that is read, so that sums of exponents stay within an int. */
 enum { EXP10_MAX = 100000 };
 
 static void add_digit(struct decimal *d, char c, bool fraction)
@@ -112,7 +112,7 @@ static void add_digit(struct decimal *d, char c, bool fraction)
     d->exp10 -= fraction && d->exp10 > -EXP10_MAX;
 }
 
-/* Reads digits [ . digits ] [ e [+-] digits ] and returns where it ends, or NULL if there is no number. */
+/* Reads digits [ . digits ] [ e [+-] digits ] and returns its end, or NULL if there is no number. */
 static const char *read_decimal(const char *at, struct decimal *d)
 {
     *d = (struct decimal){.text = at};
@@ -143,7 +143,7 @@ static const char *read_decimal(const char *at, struct decimal *d)
     return at;
 }
 
-/* Nearest names of a unit, for the message. */
+/* Fails with the units nearest to a name. */
 static int fail_unit(const char *what, const char *text, const char *name, const struct unit units[],
                      struct status *st)
 {
@@ -301,8 +301,8 @@ int units_parse_fraction(const char *what, const char *text, double *frac, struc
     return 0;
 }
 
-/* Writes bytes / unit exactly if three decimals do (only the last three bits of a binary unit can), without zeros at the
- * end. */
+/* Writes bytes / unit if three decimals are exact (of a binary unit, if the remainder is a multiple of 1/8),
+ * without trailing zeros. */
 static bool print_exact(uint64_t bytes, uint64_t unit, const char *name, char text[static UNITS_TEXT])
 {
     uint64_t thousandths = bytes % unit * 1000; /* stays below 2^64: units end at 2^40 */
@@ -354,14 +354,14 @@ static char *print_scaled(double value, const struct prefix prefixes[], const ch
         p++;
         snprintf(number, sizeof number, "%.4g", value / p->factor);
     }
-    /* Beyond the last prefix there are more digits than four, but no exponent. */
+    /* Beyond the last prefix the number has more than four digits, but no exponent. */
     if (strchr(number, 'e') && fabs(value / p->factor) < 1e18 && fabs(value / p->factor) > 1)
         snprintf(number, sizeof number, "%.0f", value / p->factor);
     snprintf(text, UNITS_TEXT, "%s %s%s", number, p->name, unit);
     return text;
 }
 
-/* There is no PB (and no PB/s) among the units read back. */
+/* Printed quantities are read back, and the parsers know no PB and no PB/s. */
 static const struct prefix to_tera[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {0}};
 
 char *units_print_bandwidth(double Bps, char text[static UNITS_TEXT])

@@ -12,8 +12,9 @@
  *   fraction   0.85 or 85%
  *
  * A number is decimal (64, 1.5, 1e3), never negative; a blank may stand before the unit. A bare number is
- * refused with the cure, but for a size of what is sent, where it is bytes. So is what no machine has (1e300Bps),
- * with the range that is plausible. Zero is read; whoever needs more than nothing says so himself.
+ * refused with a corrected example, except for the size of a transfer, where it means bytes. A value that no
+ * machine has (1e300Bps) is refused with the plausible range. Zero is read; a caller that needs more than
+ * zero must check.
  *
  * Units: results are bytes, bytes per second, seconds, operations per second, operations, hertz.
  * Errors: STATUS_INPUT, and STATUS_LIMIT where a value does not fit; `what` names the quantity in the message
@@ -27,7 +28,8 @@
 
 #include "base/status.h"
 
-/* A size of what is sent may be a bare number, of bytes; any other quantity needs its unit. */
+/* units_parse_size(), for the size of a transfer, takes a bare number as bytes; any other quantity needs its
+ * unit. */
 int units_parse_size(const char *what, const char *text, uint64_t *bytes, struct status *st);
 int units_parse_bytes(const char *what, const char *text, uint64_t *bytes, struct status *st);
 int units_parse_bandwidth(const char *what, const char *text, double *Bps, struct status *st);
@@ -37,8 +39,8 @@ int units_parse_work(const char *what, const char *text, double *flop, struct st
 int units_parse_frequency(const char *what, const char *text, double *Hz, struct status *st);
 int units_parse_fraction(const char *what, const char *text, double *frac, struct status *st);
 
-/* For people, and read back by the parsers above. Bytes are exact: the shortest of 2MiB, 1.5MB, 1234567B.
- * The others keep four digits: "37.95 us", "45 GB/s". All return `text`. */
+/* Texts for people; the parsers above read them back. Bytes are exact: the shortest of 2MiB, 1.5MB, 1234567B.
+ * The other quantities keep four digits: "37.95 us", "45 GB/s". All return `text`. */
 enum { UNITS_TEXT = 32 };
 char *units_print_bytes(uint64_t bytes, char text[static UNITS_TEXT]);
 char *units_print_about_bytes(double bytes, char text[static UNITS_TEXT]); /* "34.09 MB" */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * version: icisim's own, and those of what it was built with, as the build has found them.
+ * version: icisim's own version and those of the libraries and the compiler it was built with, as the build
+ * found them.
  *
  * Units: none. Errors: none. Ownership: constant.
  */

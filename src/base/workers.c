@@ -15,38 +15,39 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In memory that the caller shares with its workers: they take indices for themselves. */
+/* Memory that the caller shares with its workers. The workers take their indices from it themselves. */
 struct shared {
-    _Atomic int64_t next;            /* index that nobody has yet */
-    _Atomic int64_t limit;           /* indices from this on are not begun for now */
-    atomic_bool end;                 /* begin nothing more */
+    _Atomic int64_t next;            /* the next index to take */
+    _Atomic int64_t limit;           /* indices from here on must wait */
+    atomic_bool end;                 /* no worker may begin another index */
     _Atomic int64_t at[WORKERS_MAX]; /* the index that a worker has taken; -1: none */
 };
 
 struct worker {
     pid_t pid;     /* 0: none */
-    int results;   /* a pipe, from which come an index and its result again and again */
-    char *buffer;  /* what has come of them, and is not yet told */
-    size_t had;    /* bytes of it */
-    int64_t last;  /* index of the last result that came; -1: none */
-    int64_t again; /* the index that it begins with, of which another one has died; -1: none */
+    int results;   /* read end of the pipe on which it sends records: an index and its result */
+    char *buffer;  /* records read from the pipe and not yet handed to the caller */
+    size_t had;    /* bytes in the buffer */
+    int64_t last;  /* index of the last result received; -1: none */
+    int64_t again; /* the index that it begins with, as its predecessor died at it; -1: none */
 };
 
 struct crew {
     const struct workers_task *task;
     struct shared *shared;
-    bool asks; /* SIGINT is blocked, so that it can be asked for */
+    bool asks; /* SIGINT is blocked, and supervise() polls for it */
     int workers;
     struct worker worker[WORKERS_MAX];
-    int64_t done; /* results that came back, or never will */
+    int64_t done; /* indices with a result, or given up */
     struct status *st;
 };
 
-/* Supervision looks around every TICK_MS. It takes together what comes within PAUSE_US, so that quick indices do not cost some calls of the
- * system each, and at most RECORDS of a worker, whose pipe is as large. */
+/* The caller wakes up every TICK_MS. It collects the results that arrive within PAUSE_US, so that quick
+ * indices do not cost several system calls each, and at most RECORDS of each worker, which is the size of its
+ * pipe. */
 enum { TICK_MS = 100, PAUSE_US = 1000, RECORDS = 64 };
 
-/* Of an index and its result, aligned. */
+/* Size of an index with its result, aligned. */
 static size_t record_bytes(const struct crew *crew)
 {
     return (sizeof(int64_t) + crew->task->result_bytes + 15) / 16 * 16;
@@ -76,12 +77,12 @@ static void write_record(int results, const char *at, size_t bytes)
     }
 }
 
-/* A worker's life. It ends with its caller's, however that ends. It leaves by _exit: what its caller has in buffers is
- * not its to write. */
+/* Runs a worker until there are no more indices or its caller dies. It leaves by _exit(), since the buffered
+ * output that it inherited is its caller's to write. */
 static _Noreturn void live(struct crew *crew, int w, int results, pid_t caller)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != caller) /* it has died before we asked for that */
+    if (getppid() != caller) /* the caller died before prctl() took effect */
         _exit(EXIT_FAILURE);
     char *record = crew->worker[w].buffer;
     int64_t index = crew->worker[w].again;
@@ -96,14 +97,15 @@ static _Noreturn void live(struct crew *crew, int w, int results, pid_t caller)
     _exit(0);
 }
 
-/* A worker that begins with an index of its own, unless that is -1. */
+/* Starts a worker. It begins with the index `again`, unless that is -1. */
 static int hire(struct crew *crew, int w, int64_t again)
 {
     int ends[2];
     if (pipe(ends) < 0)
         return status_fail(crew->st, STATUS_IO, "no pipe for a worker: %s; try a smaller -j",
                            strerror(errno));
-    fcntl(ends[1], F_SETPIPE_SZ, (int)record_bytes(crew) * RECORDS); /* it works with a smaller one, too */
+    fcntl(ends[1], F_SETPIPE_SZ,
+          (int)record_bytes(crew) * RECORDS); /* a failure does no harm: a smaller pipe works, too */
     crew->shared->at[w] = crew->worker[w].again = again;
     fflush(NULL);
     pid_t caller = getpid(), pid = fork();
@@ -133,7 +135,7 @@ static const char *cause_of_death(int wait_status, char text[static 64])
     return text;
 }
 
-/* Hands an index to the caller, and sets how far the workers may go. */
+/* Hands a result to the caller and updates the limit up to which workers may begin indices. */
 static int tell(struct crew *crew, int64_t index, const void *result, const char *how)
 {
     const struct workers_task *task = crew->task;
@@ -143,8 +145,8 @@ static int tell(struct crew *crew, int64_t index, const void *result, const char
     return code;
 }
 
-/* A worker has ended. If it died, there is a new one in its place, which tries the index that it was at once more; but not
- * after Ctrl-C. */
+/* A worker has ended. If it died, a new worker replaces it and tries its index once more, except after
+ * Ctrl-C. An index at which two workers died is given up. */
 static int bury(struct crew *crew, int w)
 {
     struct worker *worker = &crew->worker[w];
@@ -164,7 +166,7 @@ static int bury(struct crew *crew, int w)
                : code;
 }
 
-/* Reads what a worker's pipe has: results, or its end. */
+/* Reads results from a worker's pipe, or notices that the worker has ended. */
 static int hear(struct crew *crew, int w)
 {
     struct worker *worker = &crew->worker[w];
@@ -191,7 +193,8 @@ bool workers_interrupted(void)
     return sigtimedwait(&set, NULL, &(struct timespec){0}) == SIGINT;
 }
 
-/* Ctrl-C: the workers finish what they are at. The next one is nobody's but the system's. */
+/* After Ctrl-C the workers finish their current indices. SIGINT is then unblocked, so that a second Ctrl-C
+ * ends the process. */
 static void look_for_interrupt(struct crew *crew)
 {
     sigset_t set;
@@ -204,7 +207,7 @@ static void look_for_interrupt(struct crew *crew)
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Until all workers have ended, which they do when there are no more indices. */
+/* Runs until all workers have ended, which they do when no index is left. */
 static int supervise(struct crew *crew)
 {
     struct pollfd wait[WORKERS_MAX];
@@ -229,7 +232,7 @@ static int supervise(struct crew *crew)
     }
 }
 
-/* Ends what still works after a fault. */
+/* Ends the workers that still run after a fault. */
 static void dismiss(struct crew *crew)
 {
     for (int w = 0; w < crew->workers; w++)
@@ -244,7 +247,8 @@ static void dismiss(struct crew *crew)
     }
 }
 
-/* From now on SIGINT is asked for and does not end the process; unless nobody cares for it, as under nohup. */
+/* Blocks SIGINT, so that it is polled for and does not end the process. Returns false if the process ignores
+ * or handles SIGINT anyway, as under nohup. */
 static bool block_interrupt(sigset_t *before)
 {
     struct sigaction action;

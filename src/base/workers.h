@@ -2,15 +2,16 @@
 /*
  * workers: the same work on many indices, in forked processes.
  *
- * Each worker is handed an index or some at a time and hands back results of fixed size. The index that a worker dies at is the
- * first of a new one in its place; only where that dies of it, too, it is lost, and no other. Results come in any order, so whoever
- * wants the same bytes whatever the number of workers puts them in order.
+ * Each worker takes one index after the other and sends back results of a fixed size. If a worker dies, a new
+ * worker begins with the same index; if that one dies, too, this one index is given up. Results arrive in any
+ * order, so a caller that wants the same output for any number of workers must sort them.
  *
- * SIGINT (Ctrl-C) asks for an early end: what is at work is finished and handed back, nothing else is begun. A second
- * one ends the process, as every other signal does at once; its workers, and what they have started, end with it.
+ * SIGINT (Ctrl-C) asks for an early end: indices in progress are finished and handed back, and no other is
+ * begun. A second SIGINT, or any other signal, ends the process at once, and its workers and their children
+ * end with it.
  *
- * Units: none. Errors: STATUS_IO where a process cannot be made. Ownership: the caller's; a worker sees what the
- * caller had when workers_run() began, and what it changes is lost.
+ * Units: none. Errors: STATUS_IO where a process cannot be made. Ownership: the caller's; a worker sees the
+ * caller's memory as it was when the worker was forked, and its own changes are lost.
  */
 #ifndef ICISIM_WORKERS_H
 #define ICISIM_WORKERS_H
@@ -30,13 +31,13 @@ struct workers_task {
     void *context;
     /* In a worker: fills `result`. */
     void (*work)(void *context, int64_t index, void *result);
-    /* In the caller: result, or NULL if two workers died of it, and how ("killed by signal 9"). A negative code ends
-     * it all. */
+    /* In the caller: takes a result. It is NULL if two workers died at the index, and `how` says how ("killed
+     * by signal 9"). A negative code ends the run. */
     int (*done)(void *context, int64_t index, const void *result, const char *how, struct status *st);
-    /* In the caller: only indices below this are begun for now, so that it need not hold many results that wait for
-     * another; NULL: all of them. */
+    /* In the caller: only indices below this number may be begun now, so that few results must be kept while
+     * they wait for an earlier one; NULL: no limit. */
     int64_t (*limit)(void *context);
-    /* In the caller, several times a second; NULL: never. A negative code ends it all. */
+    /* In the caller: called several times a second; may be NULL. A negative code ends the run. */
     int (*tick)(void *context, struct status *st);
 };
 
@@ -44,8 +45,8 @@ struct workers_task {
 enum { WORKERS_STOPPED = 1 };
 int workers_run(const struct workers_task *task, int workers, struct status *st);
 
-/* Round several runs and what the caller does between them: SIGINT does not end the process until workers_release(). Has there been one
- * since it was asked last? */
+/* workers_hold() keeps SIGINT from ending the process until workers_release(), for a caller with several runs
+ * and work between them. workers_interrupted(): has there been a SIGINT since the last call? */
 void workers_hold(sigset_t *before);
 bool workers_interrupted(void);
 void workers_release(const sigset_t *before);
