@@ -2,10 +2,10 @@
 /*
  * collective: an all-gather, a reduce-scatter ... as ops of a program.
  *
- * What is appended is what the point says by its options: op, size, dtype, axis or groups, ring, all-to-all, and
- * so on; its slice must be the program's.
+ * The options of a point describe the collective: op, size, dtype, axis or groups, ring, all-to-all, and so
+ * on. The point's slice must be the program's.
  *
- * Units: none. Errors: ICISIM_INPUT for what the point says wrong, or for a matmul. Ownership: the point is
+ * Units: none. Errors: ICISIM_INPUT for wrong options, or if the op is a matmul. Ownership: the point is
  * borrowed during the call.
  */
 #ifndef ICISIM_API_COLLECTIVE_H
@@ -18,13 +18,13 @@
 
 ICISIM_BEGIN
 
-/* Appends the collective, which starts on each chip when the op `after` is done there and what it sends has arrived
- * (negative: at once). Returns an op that is done on a chip when the collective is, for others to wait for
- * (ICISIM_DONE); or a negative code. */
+/* Appends the collective. It starts on each chip when op `after` is done there and everything that the op
+ * sends to the chip has arrived (negative: at once). Returns an op that is done on a chip when the collective
+ * is done there, so that later ops can wait for it (ICISIM_DONE); or a negative code. */
 ICISIM_API int32_t icisim_collective_append(struct icisim_program *program, struct icisim_point *point,
                                             int32_t after, struct icisim_status *st);
 
-/* XLA's names of the collectives, from index 0, and a line on each; NULL beyond the last. */
+/* XLA's names of the collectives, from index 0, and one line of help for each; NULL beyond the last. */
 ICISIM_API const char *icisim_collective_name(int index);
 ICISIM_API const char *icisim_collective_help(int index);
 

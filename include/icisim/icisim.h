@@ -2,9 +2,9 @@
 /*
  * libicisim: how long does it take on that TPU slice, and where does the time go?
  *
- * The library for programs that ask this often: a search for the best mesh shape, a planner, a test. A point
- * says by the options of the command line what runs where; simulated, it gives a result, which is read by the
- * names of the CSV's columns:
+ * The library is for programs that ask this question often: a search for the best mesh shape, a planner, a
+ * test. A point holds the options of the command line: which collective or model runs on which slice. Its
+ * simulation gives a result, whose values are read by the names of the CSV's columns:
  *
  *     struct icisim_status st;
  *     struct icisim_point *point = icisim_point_new(&st);
@@ -18,21 +18,21 @@
  *     icisim_result_free(result);
  *     icisim_point_free(point);
  *
- * Who wants to write programs of sends and computes, with collectives in them, goes one level down:
+ * To write programs of sends and computes, with collectives in them, go one level down:
  *
  *     point -> slice -> program -> trace
  *
  * Link with `pkg-config --cflags --libs icisim`.
  *
- * Threads: the library has no state of its own. Any number of threads may call it at the same time as long as
- * no two of them use the same handle and one of them changes it; functions that take a `const` handle do not.
- * The exception is the engine "simgrid", which forks: see trace.h. No function exits, aborts, prints
- * (icisim_program_dump() apart), or changes errno, the locale, what signals do or which are blocked; numbers are read and
- * written with a decimal point in every locale.
+ * Threads: the library has no state of its own. Any number of threads may call it at the same time, as long
+ * as no thread changes a handle that another thread uses. Functions that take a `const` handle do not change
+ * it. The exception is the engine "simgrid", which forks: see trace.h. No function exits, aborts, prints
+ * (except icisim_program_dump()), or changes errno, the locale, signal handlers or the signal mask. Numbers
+ * are read and written with a decimal point in every locale.
  *
  * Units: SI, in the names: _s, _bytes, _Bps, _flops. Every bandwidth is one-way.
- * Errors: status.h. Ownership: handles from a _new() are the caller's, to be freed by the _free() of the same
- * name, which takes NULL too. Texts that are returned live as long as the handle that they were asked of.
+ * Errors: status.h. Ownership: the caller frees a handle from a _new() with the _free() of the same name,
+ * which accepts NULL. A returned text lives as long as the handle it came from.
  */
 #ifndef ICISIM_API_ICISIM_H
 #define ICISIM_API_ICISIM_H

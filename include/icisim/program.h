@@ -5,15 +5,15 @@
  *
  * A send moves bytes from each chip along a route; it waits the latencies of its links, then its bytes share
  * all those links max-min fairly. A compute keeps each chip's one compute queue busy; computes of a chip run
- * one at a time, in the order of the program. Nothing but what an op was told to wait for
- * (icisim_program_after) delays it otherwise.
+ * one at a time, in the order of the program. Otherwise an op waits for nothing but the ops named by
+ * icisim_program_after().
  *
  *     int32_t permute = icisim_program_send(program, &(struct icisim_send){.hop = {{0, 1}}, .hops = 1, .bytes = 1e6});
  *     int32_t product = icisim_program_compute(program, &(struct icisim_compute){.time_s = 25e-6});
  *     icisim_program_after(program, permute, ICISIM_ARRIVED);
  *
- * Ops have numbers from 0, in the order in which they were added. A fault while building (a route that leaves
- * the slice, no memory) sticks: icisim_program_check() and icisim_trace_new() report it.
+ * Ops have numbers from 0, in the order in which they were added. The first fault while building (a route
+ * that leaves the slice, no memory) is kept: icisim_program_check() and icisim_trace_new() report it.
  *
  * Units: bytes and seconds; bytes need not be whole. Errors: status.h. Ownership: icisim_program_free(); the
  * slice is borrowed and must outlive the program. Tables are copied.
@@ -31,7 +31,7 @@ ICISIM_BEGIN
 
 struct icisim_program;
 
-/* So many links along a physical axis, by + or by - as the sign says. */
+/* A number of links along a physical axis; its sign is the direction. */
 struct icisim_hop {
     int axis;
     int links;
@@ -39,9 +39,9 @@ struct icisim_hop {
 
 enum { ICISIM_HOPS = 3 };
 
-/* What is left zero: all chips, one value for all. */
+/* Fields left zero mean that all chips take part, with one value for all. */
 struct icisim_send {
-    struct icisim_hop hop[ICISIM_HOPS]; /* walked in this order; no hops: it stays where it is */
+    struct icisim_hop hop[ICISIM_HOPS]; /* in this order; no hops: the bytes stay on the chip */
     int hops;
     const int32_t
         *to; /* instead of hops: [chips], the chip to send to by the shortest route, -1: sends nothing */
@@ -57,33 +57,35 @@ struct icisim_compute {
     const uint8_t *where;    /* [chips], 1 takes part; NULL: all */
 };
 
-/* What an op waits for, on the same chip. It holds at once where the earlier op takes no part, or sends nothing here. */
+/* The event that an op waits for, on the same chip. The wait ends at once if this chip takes no part in the
+ * earlier op, or if that op sends nothing here. */
 enum icisim_after {
-    ICISIM_DONE,    /* my own part of the earlier op has ended; a send, when its last byte is there */
-    ICISIM_ARRIVED, /* everything that the earlier op sends to me is here */
+    ICISIM_DONE,    /* this chip's part of the earlier op has ended; a send ends with its last byte */
+    ICISIM_ARRIVED, /* everything that the earlier op sends to this chip is here */
 };
 
 ICISIM_API struct icisim_program *icisim_program_new(const struct icisim_slice *slice,
                                                      struct icisim_status *st);
 ICISIM_API void icisim_program_free(struct icisim_program *program);
 
-/* Names what the ops added next belong to, in dumps: "fusion.1". */
+/* Sets the stage of the ops added from now on, a name that dumps show: "fusion.1". */
 ICISIM_API void icisim_program_stage(struct icisim_program *program, const char *name);
 
-/* Each adds an op and returns its number, or a negative code. */
+/* Each function adds an op and returns its number, or a negative code. */
 ICISIM_API int32_t icisim_program_send(struct icisim_program *program, const struct icisim_send *send);
 ICISIM_API int32_t icisim_program_compute(struct icisim_program *program,
                                           const struct icisim_compute *compute);
 
-/* The op added last waits for an earlier one. */
+/* Makes the op added last wait for an earlier one. */
 ICISIM_API void icisim_program_after(struct icisim_program *program, int32_t op, enum icisim_after kind);
 
 ICISIM_API int32_t icisim_program_ops(const struct icisim_program *program);
 
-/* Faults while building; then the invariants: routes exist where they are taken, amounts are finite and not negative. */
+/* Reports a fault while building, then checks the invariants: every route in use exists, and amounts are
+ * finite and not negative. */
 ICISIM_API int icisim_program_check(const struct icisim_program *program, struct icisim_status *st);
 
-/* Prints it, one op a line. */
+/* Prints the program, one op per line. */
 ICISIM_API void icisim_program_dump(const struct icisim_program *program, FILE *out);
 
 ICISIM_END

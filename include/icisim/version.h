@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * version: which icisim this is, and what it was built with.
+ * version: the version of icisim, and of the libraries it was built with.
  *
  * Units: none. Errors: none. Ownership: constant texts.
  */
@@ -11,17 +11,18 @@
 
 ICISIM_BEGIN
 
-/* Of these headers, for #if; the library that is loaded has icisim_version(). */
+/* The version of these headers, for #if; icisim_version() is the version of the loaded library. */
 #define ICISIM_VERSION_MAJOR 0
 #define ICISIM_VERSION_MINOR 2
 #define ICISIM_VERSION_PATCH 0
 #define ICISIM_VERSION_NUMBER                                                                                \
     (ICISIM_VERSION_MAJOR * 10000 + ICISIM_VERSION_MINOR * 100 + ICISIM_VERSION_PATCH)
 
-/* Of the library that is loaded: "0.2.0". */
+/* The version of the loaded library: "0.2.0". */
 ICISIM_API const char *icisim_version(void);
 
-/* What it was built with, one after the other from index 0: "SimGrid", "3.32". The name is NULL beyond the last. */
+/* A component that the library was built with, from index 0: "SimGrid", "3.32". The name is NULL beyond the
+ * last. */
 struct icisim_built_with {
     const char *name, *version;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the library exports: each public function is declared with ICISIM_API, between BEGIN and END for C++. */
+/* Exports: each public function is declared with ICISIM_API, between BEGIN and END for C++. */
 #ifndef ICISIM_API_VISIBILITY_H
 #define ICISIM_API_VISIBILITY_H
 
