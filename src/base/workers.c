@@ -104,8 +104,7 @@ static int hire(struct crew *crew, int w, int64_t again)
     if (pipe(ends) < 0)
         return status_fail(crew->st, STATUS_IO, "no pipe for a worker: %s; try a smaller -j",
                            strerror(errno));
-    fcntl(ends[1], F_SETPIPE_SZ,
-          (int)record_bytes(crew) * RECORDS); /* a failure does no harm: a smaller pipe works, too */
+    fcntl(ends[1], F_SETPIPE_SZ, (int)record_bytes(crew) * RECORDS); /* a smaller pipe works, too */
     crew->shared->at[w] = crew->worker[w].again = again;
     fflush(NULL);
     pid_t caller = getpid(), pid = fork();

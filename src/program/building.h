@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to program/. */
-/* What the builders of a program's arrays share: the first fault sticks, and arrays grow. */
+/* Helpers of the functions that append to a program's arrays: the first fault is kept, and arrays grow. */
 #ifndef PROGRAM_BUILDING_H
 #define PROGRAM_BUILDING_H
 
@@ -22,7 +22,7 @@ enum {
     ROOM_STAGE
 };
 
-/* Keeps the first fault; returns 0, an index that is there if any is. */
+/* Records a fault, if it is the first. Returns 0, the most harmless index. */
 static inline int32_t program_fault(struct program *program, int code)
 {
     if (!program->error)
@@ -30,7 +30,8 @@ static inline int32_t program_fault(struct program *program, int code)
     return 0;
 }
 
-/* Is there room for `more` elements after program->count of them? If not, that is the fault. */
+/* Makes room for `more` elements after the program->count present ones. False, with the fault recorded, if
+ * there is none. */
 #define HAS_ROOM(program, which, array, count, more)                                                         \
     (((program)->count <= INT32_MAX / 2 - (more) &&                                                          \
       GROW_BY((program)->array, (program)->count, (program)->room[which], more)) ||                          \

@@ -11,7 +11,7 @@ static void dump_route(const struct program *p, struct route route, FILE *out)
         fprintf(out, "%s%s", h ? ";" : "", hop_print(p->hop[route.first + h], text));
 }
 
-/* One value for all chips, or the first few of a table. */
+/* A table is shown by the entries of its first few chips. */
 enum { SHOWN = 6 };
 
 static void dump_towards(const struct program *p, const struct op *op, FILE *out)

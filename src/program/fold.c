@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fold.h in two halves: how far a program repeats itself, and the program of one repetition. */
+/* In two halves: finding the periods with which a program repeats itself, and making the program of one
+ * period. */
 #include "program/fold.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A table of one entry for each chip. Where the mask of who looks at it is 0, the entry may be anything; the
- * mask itself has been looked at before. */
+/* A table with one entry for each chip. Entries of chips whose mask is 0 are never read, so they need not
+ * repeat; the mask itself is checked before the table. */
 struct column {
     const void *entry;
     size_t entry_bytes;
-    const uint8_t *mask; /* NULL: everybody */
+    const uint8_t *mask; /* NULL: all chips read it */
 };
 
-/* Are `n` entries from `from` on the same as those from `to` on? Of those that nobody looks at it does not matter. */
+/* Are the n entries starting at `from` equal to those starting at `to`, except for entries that are never
+ * read? */
 static bool alike(const struct column *column, int64_t from, int64_t to, int64_t n)
 {
     const char *entry = column->entry;
@@ -31,7 +33,7 @@ static bool alike(const struct column *column, int64_t from, int64_t to, int64_t
     return true;
 }
 
-/* The same, chip by chip, where those that go over an end come to lie on other lines. */
+/* The same chip by chip, for a twisted torus, where a chip that moves over an end lands on another line. */
 static bool repeats_twisted(const struct slice *slice, const struct column *column, int axis, int period)
 {
     for (int chip = 0; chip < slice->chips; chip++)
@@ -40,7 +42,8 @@ static bool repeats_twisted(const struct slice *slice, const struct column *colu
     return true;
 }
 
-/* Is the table the same when all chips move `period` places along an axis? Those at its end come back to its start. */
+/* Is the table the same when all chips move `period` places along an axis, where chips that move over the end
+ * come back at the start? */
 static bool repeats(const struct slice *slice, const struct column *column, int axis, int period)
 {
     int64_t stride = 1;
@@ -56,8 +59,9 @@ static bool repeats(const struct slice *slice, const struct column *column, int 
     return true;
 }
 
-/* Widens the periods until the table repeats. Its own periods are the multiples of the shortest, so the first
- * multiple of what was found for other tables that suits this one suits all. */
+/* Widens the periods until the table repeats. The periods of a table are the multiples of its shortest one.
+ * So the first multiple of the period found for other tables with which this table repeats is a period of all
+ * of them. */
 static void widen(const struct slice *slice, const struct column *column, int period[SLICE_AXES])
 {
     for (int a = 0; a < slice->axes; a++) {
@@ -68,14 +72,16 @@ static void widen(const struct slice *slice, const struct column *column, int pe
     }
 }
 
-/* Whose turn it was last to look at each table: ops of one collective share table and mask. */
+/* The mask of the op that read each table last. Ops of one collective share table and mask, so that most
+ * tables are checked only once. */
 struct seen {
     bool *mask;                    /* [masks] */
-    int32_t *by_index, *by_amount; /* [index_tables], [amount_tables]: a mask, NOBODY at first */
+    int32_t *by_index, *by_amount; /* [index_tables], [amount_tables]: index of a mask, NOBODY at first */
 };
 enum { NOBODY = -2 };
 
-/* Widens the periods for a table as an op looks at it, unless the op before that looked at it had the same mask. */
+/* Widens the periods for a table that an op reads under the mask `where`, unless the last op that read it had
+ * the same mask. */
 static void widen_seen(const struct program *program, struct column column, int32_t where, int32_t *seen_by,
                        int period[SLICE_AXES])
 {
@@ -123,12 +129,12 @@ static bool seen_init(struct seen *seen, const struct program *program)
     return true;
 }
 
-/* What a link does, wherever it is: a dead one has no bandwidth. */
+/* The properties of a link apart from its place; a dead link has no bandwidth. */
 struct face {
     double bandwidth_Bps, latency_s;
 };
 
-/* Widens the periods until links that come to lie on each other are alike. */
+/* Widens the periods until a translation maps every link onto a link of the same speed and latency. */
 static int widen_for_links(const struct slice *slice, int period[SLICE_AXES], struct status *st)
 {
     size_t links = (size_t)slice_link_ids(slice);
@@ -177,7 +183,7 @@ int fold_first(const struct fold *fold, int chip)
     return original;
 }
 
-/* A table for the chips of the quotient; NULL when memory is used up. */
+/* The table of the quotient's chips; NULL when memory runs out. */
 static void *fold_table(const struct fold *fold, const void *table, size_t entry_bytes)
 {
     char *folded = malloc((size_t)fold->slice.chips * entry_bytes);
@@ -187,7 +193,8 @@ static void *fold_table(const struct fold *fold, const void *table, size_t entry
     return folded;
 }
 
-/* Fills to->tables[0 .. from->count) and counts what is there, for program_free(). */
+/* Fills to->tables[0 .. from->count). The count goes up table by table, so that program_free() frees exactly
+ * those that exist. */
 #define FOLD_TABLES(fold, to, from, tables, count)                                                           \
     do {                                                                                                     \
         for (int32_t t = 0; t < (from)->count; t++, (to)->count++) {                                         \
@@ -197,7 +204,7 @@ static void *fold_table(const struct fold *fold, const void *table, size_t entry
         }                                                                                                    \
     } while (0)
 
-/* A copy of n items, and one more, so that an empty array is not NULL. */
+/* A copy of n items. It has room for one more, so that the copy of an empty array is not NULL. */
 static void *copy(const void *from, int32_t n, size_t item_bytes)
 {
     void *to = malloc(((size_t)n + 1) * item_bytes);

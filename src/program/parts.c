@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts that ops name by an index, of which equal ones are kept once: routes, masks, tables, variables. */
+/* The parts that ops refer to by an index: routes, masks, tables, variables. Equal parts are stored once. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "program/building.h"
 
-/* Has entry `index` of a kind of part these n bytes? All but routes have the same size. */
+/* Does part `index` of a kind have these n bytes? Only routes vary in size. */
 static bool holds(const struct program *program, enum program_part part, int32_t index, const void *bytes,
                   size_t n)
 {
@@ -24,7 +24,7 @@ static bool holds(const struct program *program, enum program_part part, int32_t
     }
 }
 
-/* NULL is a fault. */
+/* A copy of n bytes; NULL, with the fault recorded, when memory runs out. */
 static void *copy_of(struct program *program, const void *bytes, size_t n)
 {
     void *copy = malloc(n);
@@ -39,7 +39,7 @@ static int32_t append(struct program *program, enum program_part part, const voi
     struct route route = {program->hops, (int)(n / sizeof *program->hop)};
     switch (part) {
     case PART_ROUTE:
-        if (!HAS_ROOM(program, ROOM_HOP, hop, hops, route.hops + 1)) /* a route of no hops has a place, too */
+        if (!HAS_ROOM(program, ROOM_HOP, hop, hops, route.hops + 1)) /* a place even for no hops */
             return 0;
         for (const struct hop *hop = bytes; program->hops < route.first + route.hops; hop++)
             program->hop[program->hops++] = *hop;
@@ -55,7 +55,7 @@ static int32_t append(struct program *program, enum program_part part, const voi
     }
 }
 
-/* The index of a part: of the one that is like it, or of a new one. */
+/* The index of an equal part that exists already, or of a new one. */
 static int32_t keep(struct program *program, enum program_part part, const void *bytes, size_t n)
 {
     struct lookup *known = &program->known[part];
@@ -135,8 +135,8 @@ int32_t program_var(const struct program *program, int32_t var, int chip)
                         : program->index_table[v->index_table][chip];
 }
 
-/* The first chip of a mask, if all of its chips have the same entry in a table; else -1. After a fault there may be no such
- * mask. */
+/* The first chip of a mask, if all its chips have the same entry in a table; else -1. After a fault the mask
+ * may not exist, so it is not read. */
 static int find_alike(const struct program *program, int32_t where, const void *table, size_t entry_bytes)
 {
     const char *first = NULL, *entry = table;

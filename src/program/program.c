@@ -56,7 +56,7 @@ bool program_kept_shape(const struct program *program)
            program->afters == program->afters_before;
 }
 
-/* Is an op the one that was there before the program was rewound, but for what it takes? */
+/* Is an op equal to the op in its place before the rewind, except for its amount? */
 static bool is_as_before(const struct op *before, const struct op *op)
 {
     return before->kind == op->kind && before->where == op->where &&
@@ -146,7 +146,7 @@ void program_wait(struct program *program, int32_t op)
     program_after(program, op, AFTER_DONE);
 }
 
-/* Are so many followers of the last op in place since before the program was rewound? */
+/* Does the program still hold this many followers of the last op from before the rewind? */
 static bool has_followers(const struct program *program, int32_t followers)
 {
     return followers > 0 && program->followers_before == followers && !program->differs &&
@@ -229,7 +229,7 @@ int program_close(const struct program *program, struct status *st)
         return 0;
     case STATUS_NOMEM:
         return status_nomem(st);
-    case STATUS_INPUT: /* asked again, it says why */
+    case STATUS_INPUT: /* called again for its message */
         return route_between(program->slice, program->lost[0], program->lost[1], hop, st);
     case STATUS_LIMIT:
         return status_fail(st, STATUS_LIMIT, "the program is too large: more than 2^30 ops or dependencies");

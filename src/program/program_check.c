@@ -44,7 +44,7 @@ static int check_view(const struct program *p, const struct view *view, int32_t 
     return 0;
 }
 
-/* Pieces that a view selects: how far the largest may be from the mean is an element for each. */
+/* Number of pieces that a view selects; each may be larger than the mean piece by uneven_elements(). */
 static double pieces_of(const struct program *p, const struct view *view)
 {
     const struct buffer *buffer = &p->buffer[view->buffer];
@@ -55,8 +55,8 @@ static double pieces_of(const struct program *p, const struct view *view)
     return pieces;
 }
 
-/* Elements that a piece may have more than the mean: a row where rows do not divide, a column where columns
- * do not. */
+/* Elements by which a piece may exceed the mean piece: a row if the rows do not divide evenly, a column if
+ * the columns do not. */
 static double uneven_elements(const struct buffer *buffer)
 {
     int64_t parts[2] = {1, 1};
@@ -68,8 +68,8 @@ static double uneven_elements(const struct buffer *buffer)
            (buffer->cols % parts[1] ? (double)buffer->rows : 0);
 }
 
-/* A move takes as many elements as it puts, and its send pays for them: to within a row or a column for each
- * piece that is picked (uneven chunks are padded to the largest, halves of odd ones are not). */
+/* A payload must put as many elements as it takes, and its send must have bytes for them, to within a row or
+ * a column for each picked piece (uneven chunks are padded to the largest, halves of odd chunks are not). */
 static int check_move(const struct program *p, const struct op *op, int32_t o, int chip, struct status *st)
 {
     const struct payload *payload = &p->payload[op->payload];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Questions about a program that need no engine: where sends end, what views select, what it all adds up to.
- */
+/* Questions about a program that need no engine: destinations of sends, totals, chains, cuts of buffers.
+ * */
 #include "program/program.h"
 
 #include <stdlib.h>
@@ -26,7 +26,8 @@ int program_longest_route(const struct program *program)
     return longest;
 }
 
-/* Calls for every send and chip would walk 10^7 routes of a pod: what all chips share is looked up once. */
+/* Used instead of a loop over all chips where they share route and amount: for a pod that would be 10^7
+ * routes. */
 int64_t op_takers(const struct program *program, const struct op *op)
 {
     if (op->where == WHERE_ALL)
@@ -45,7 +46,7 @@ bool program_has_computes(const struct program *program)
     return false;
 }
 
-/* A send that stays where it is only joins what it waits for: it is no transfer and no step. */
+/* A send of no links is a join or a copy: it is no transfer and no step. */
 bool op_crosses_links(const struct program *program, const struct op *op)
 {
     return op->kind == OP_SEND &&
@@ -85,7 +86,7 @@ double program_link_bytes(const struct program *program)
 
 int32_t program_depths(const struct program *program, int32_t depth[])
 {
-    int32_t most = 0, queue = 0; /* of the computes so far, each of which waits for the one before */
+    int32_t most = 0, queue = 0; /* depth of the last compute: each compute waits for the one before it */
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
         depth[o] = op->kind == OP_COMPUTE ? queue : 0;

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* How often the bytes of a send pass HBM where they leave, and where they arrive, and what of the chip they pass beside it: 0 is
- * nothing. */
+/* How many times the bytes of a send pass the HBM of the sender and the HBM of the receiver, and which other
+ * resource of the chip they pass; 0: none. */
 static const struct {
     int leaves, reaches;
     enum resource_kind beside;
@@ -55,7 +55,7 @@ int op_resources(const struct program *program, const struct op *op, enum sharin
     return ids;
 }
 
-/* Of the fastest link. */
+/* Bandwidth of the fastest link. */
 static double fastest_Bps(const struct slice *slice)
 {
     double most_Bps = slice->link ? 0 : slice->link_Bps;

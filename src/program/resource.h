@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * resource: what the bytes of ops share, max-min fairly and at the same time: the links of their routes, and of each chip
+ * resource: the bandwidths that ops share. The bytes of an op pass all its resources at the same time, and
+ * each resource is shared max-min fairly: the links of the route, and on each chip
  *
  *   hbm       a send is read from that of the chip it leaves and written to that of the chip it reaches, where a reduction reads
  *             what is there, too; a copy passes it once or twice; a compute takes its bytes from it
@@ -8,11 +9,11 @@
  *   joint     what the devices of a chip give each other, both ways together; of chips without one, half of what HBM lets through
  *   compute   the one op of the queue that runs: its bytes flow no faster than they do alone, when it takes its seconds
  *
- * HBM that nothing can fill is left out of a run: where no op is a copy, and the fastest compute, the joint and all links of a chip
- * together stay below its bandwidth. It is left out, too, where no compute moves any bytes: a chip is built to feed its links, and a
- * collective alone costs what its links say.
+ * HBM is left out of a run in which it cannot be a bottleneck: no op is a copy, and the fastest compute, the
+ * joint and all links of a chip together need less than its bandwidth. It is also left out if no compute
+ * moves any bytes: a chip is built to feed its links, so the links alone determine the time of a collective.
  *
- * Ids: those of the slice's links, then kind after kind one for each chip. Units: bytes, seconds.
+ * Ids: first the ids of the slice's links, then for each kind one id per chip. Units: bytes, seconds.
  */
 #ifndef ICISIM_RESOURCE_H
 #define ICISIM_RESOURCE_H
@@ -23,7 +24,7 @@
 
 enum resource_kind { RESOURCE_HBM, RESOURCE_PCIE, RESOURCE_JOINT, RESOURCE_COMPUTE, RESOURCE_KINDS };
 
-/* What takes part in a run of a program: links only; joints, too; all there is. */
+/* The resources that a run of a program needs: links only; links and joints; all of them. */
 enum sharing { SHARES_LINKS, SHARES_JOINTS, SHARES_MEMORY };
 enum sharing program_sharing(const struct program *program);
 
@@ -36,15 +37,16 @@ static inline int32_t resource_ids(const struct slice *slice)
     return slice_link_ids(slice) + RESOURCE_KINDS * slice->chips;
 }
 
-/* Does an op pass any, on whatever chip? */
+/* Does an op pass any resource besides links, on any chip? */
 bool passes_memory(const struct program *program, const struct op *op, enum sharing sharing);
 
-/* What an op of a chip passes beside the links of its route, on which it reaches `to`: as many ids, some of them twice. */
+/* Writes the ids of the resources besides links that an op of a chip passes on its way to the chip `to`, and
+ * returns their number. An id that is passed twice is listed twice. */
 enum { RESOURCES_MOST = 3 };
 int op_resources(const struct program *program, const struct op *op, enum sharing sharing, int chip, int to,
                  int32_t id[static RESOURCES_MOST]);
 
-/* The rate at which a compute takes its bytes alone; and the bytes that an op of a chip brings to what it passes. */
+/* The rate at which a compute moves its bytes when it is alone; and the bytes of an op on a chip. */
 static inline double compute_Bps(const struct program *program, const struct op *op, int chip)
 {
     return op->hbm_Bps * slice_chip_frac(program->slice, chip);
@@ -55,7 +57,8 @@ static inline double op_bytes(const struct program *program, const struct op *op
     return op->kind == OP_SEND ? amount : amount * compute_Bps(program, op, chip);
 }
 
-/* Bandwidth of a chip's resource. That of a compute is its own, and NaN here. */
+/* Bandwidth of a chip's resource. RESOURCE_COMPUTE has the bandwidth of the op that runs (compute_Bps()), so
+ * it is NaN here. */
 static inline double resource_Bps(const struct slice *slice, enum resource_kind kind, int chip)
 {
     double hbm_Bps = slice->hbm_Bps * slice_chip_frac(slice, chip);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How many of n indices are picked, and the k-th of them. */
+/* The number of indices picked out of n, and below it the k-th one. */
 static int32_t pick_count(const struct program *program, struct pick pick, int32_t n, int vars)
 {
     if (pick.kind == PICK_SET)
@@ -33,7 +33,7 @@ int32_t view_dim(const struct buffer *buffer, const struct view *view, int d)
     return view->pieces.is && d < RENUMBERED_DIMS ? view->pieces.n[d] : buffer->dim[d].n;
 }
 
-/* How many ranges the dims of one direction pick. */
+/* The number of ranges that the dims of one direction pick. */
 static int32_t count_ranges(const struct program *program, const struct view *view, int vars, bool by_cols)
 {
     const struct buffer *buffer = &program->buffer[view->buffer];
@@ -44,7 +44,7 @@ static int32_t count_ranges(const struct program *program, const struct view *vi
     return count;
 }
 
-/* What a walk over the cuts of one direction needs. */
+/* State of a walk over the cuts of one direction. */
 struct cutter {
     const struct program *program;
     const struct buffer *buffer;
@@ -63,7 +63,8 @@ static struct range cut(const struct cutter *c, int d, struct range whole, int32
 
 static void cut_dims(struct cutter *c, int d, struct range part);
 
-/* Goes through the places that are picked of dims that are numbered another way, and on from the pieces there. */
+/* Visits the picked places of the renumbered dims, and continues with the remaining dims from the piece at
+ * each place. */
 static void cut_renumbered(struct cutter *c, int d, int32_t place, struct range whole)
 {
     const struct renumbering *pieces = &c->view->pieces;
@@ -82,7 +83,7 @@ static void cut_renumbered(struct cutter *c, int d, int32_t place, struct range 
     cut_dims(c, RENUMBERED_DIMS, whole);
 }
 
-/* Follows dims d, d+1, ... into the part made so far. Recursion is bounded by GRID_DIMS. */
+/* Cuts the part made so far by dims d, d+1, ... Recursion is bounded by GRID_DIMS. */
 static void cut_dims(struct cutter *c, int d, struct range part)
 {
     while (d < c->buffer->dims && c->buffer->dim[d].by_cols != c->by_cols)
@@ -106,7 +107,7 @@ static void cut_buffer(struct cutter *c, struct range whole)
         cut_dims(c, 0, whole);
 }
 
-/* Ragged pieces stand one after another, each with its own size. */
+/* Ragged pieces lie one after another, each with its own size. */
 static void cut_ragged(struct cutter *c, int at)
 {
     int32_t n = c->buffer->dim[0].n;
@@ -231,7 +232,8 @@ static double combined(enum combine combine, double have, double comes)
     }
 }
 
-/* Goes through the selected elements in order, as runs of neighbours: one of the two directions is NULL. */
+/* Visits the selected elements in order, one contiguous run after another. It either reads `from` into
+ * `value` or combines `comes` into `to`; the pointers of the other direction are NULL. */
 static void walk(const struct selection *s, enum order order, const double from[], double to[],
                  double value[], const double comes[], enum combine combine)
 {

@@ -36,10 +36,10 @@ int selection_init(struct selection *s, const struct program *program, const str
                    int at, struct status *st);
 void selection_free(struct selection *s);
 
-/* The pieces that dim d of a view has to pick from. */
+/* Number of pieces that dim d of a view picks from. */
 int32_t view_dim(const struct buffer *buffer, const struct view *view, int d);
 
-/* How many elements that is; negative without memory. */
+/* Number of elements of a view; negative when memory runs out. */
 int64_t view_elements(const struct program *program, const struct view *view, int vars, int at);
 
 /* The order in which elements are taken and put. */
@@ -48,12 +48,12 @@ enum order {
     ORDER_MATRIX, /* row by row through all pieces */
 };
 
-/* How the elements of two selections correspond: piece by piece where the pieces have the same shapes, as one
- * matrix where the selections as a whole have. False if neither. */
+/* How the elements of two selections correspond: piece by piece if their pieces have the same shapes, or else
+ * as one matrix if the selections as a whole have the same shape. False if neither holds. */
 bool selection_match(const struct selection *a, const struct selection *b, enum order *order);
 
-/* Copies what is selected of `memory` (the chip's buffer) to `value`, and back with a combine. A sum, a maximum or a minimum
- * with a NaN is a NaN. */
+/* selection_take() copies the selected elements of `memory` (the chip's buffer) to `value`; selection_put()
+ * combines `value` into them. A sum, a maximum or a minimum with a NaN is a NaN. */
 void selection_take(const struct selection *s, enum order order, const double memory[], double value[]);
 void selection_put(const struct selection *s, enum order order, double memory[], const double value[],
                    enum combine combine);
