@@ -11,7 +11,7 @@ static struct critical_segment segment_of(const struct waits *waits, struct cell
                                      waits_cause(waits, cell, false)};
 }
 
-/* Causes have lower indices than what they let start, so that no path is longer than there are ops. */
+/* A cause has a lower op index than its effect, so a path has at most as many segments as there are ops. */
 static void find_path(struct critical *critical)
 {
     struct cell cell = waits_last(critical->waits, critical->chip);
@@ -27,7 +27,7 @@ static void find_path(struct critical *critical)
     }
 }
 
-/* Follows the path of what a wait is for, as far back as the wait began. */
+/* Follows the path that leads to the cause of a wait, back to the time at which the wait began. */
 static void expose(struct critical *critical, const struct critical_wait *idle)
 {
     struct cause cause = idle->cause;
@@ -48,7 +48,7 @@ static void expose(struct critical *critical, const struct critical_wait *idle)
 static void add_wait(struct critical *critical, int32_t op, double start_s, double end_s, struct cause cause)
 {
     if (end_s - start_s <= critical->waits->slack_s || cause.kind == CAUSE_START)
-        return; /* a queue that idles waits for something, or the trace is wrong */
+        return; /* a queue never idles without a cause, unless the trace is wrong */
     struct critical_wait *idle = &critical->idle[critical->idles++];
     *idle = (struct critical_wait){op, start_s, end_s, cause};
     critical->idle_s += end_s - start_s;

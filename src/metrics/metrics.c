@@ -7,10 +7,11 @@
 
 #include "base/lookup.h"
 
-/* Sends of the same chips along the same routes: the steps of a loop send to the same chips over and over. */
+/* Sends of the same chips along the same routes, counted together: the steps of a loop send along the same
+ * routes again and again. */
 struct load {
     const struct op *op; /* the first of them */
-    double amount;       /* bytes of them all; where chips have amounts of their own, how many they are */
+    double amount;       /* bytes of all of them; if the amounts are a table, the number of sends */
 };
 
 static bool loads_alike(const struct op *a, const struct op *b)
@@ -19,13 +20,14 @@ static bool loads_alike(const struct op *a, const struct op *b)
            a->towards.route == b->towards.route && a->amount.table == b->amount.table;
 }
 
-/* Do all chips do it alike? */
+/* Do all chips send the same bytes along the same hops? */
 static bool is_of_all(const struct op *op)
 {
     return op->where == WHERE_ALL && op->towards.table == NO_TABLE && op->amount.table == NO_TABLE;
 }
 
-/* Lists the loads of some chips in a program, load[ops]; returns how many they are. */
+/* Lists the loads of a program, except sends that are the same on all chips, in load[ops]; returns their
+ * number. */
 static int32_t find_loads(const struct program *program, struct load load[], struct status *st)
 {
     struct lookup known = {0};
@@ -51,8 +53,8 @@ static int32_t find_loads(const struct program *program, struct load load[], str
     return loads;
 }
 
-/* What all chips do alike: translation takes each link of an axis and sign to every other, so each carries as much. Counting
- * chip by chip would walk 10^7 routes of a pod. */
+/* Counts a send that is the same on all chips. A translation maps each link of an axis and sign onto every
+ * other, so all carry the same bytes. Counting chip by chip would walk 10^7 routes of a pod. */
 static void count_alike(const struct program *program, const struct op *op, double alike_bytes[SLICE_AXES][2])
 {
     struct route route = program->route[op->towards.route];
@@ -139,8 +141,8 @@ static int fewest_links(const struct program *program, const struct op *op)
     return fewest;
 }
 
-/* What an op takes at least, as if it had its links to itself: setup + links * latency + bytes / bandwidth. Ops of some
- * chips only count for nothing, since chips that take no part do not wait either. */
+/* Least time of an op, as if it had its links to itself: setup + links * latency + bytes / bandwidth. An op
+ * with a mask counts as 0, since chips outside the mask do not wait for it. */
 static double op_least_s(const struct program *program, const struct op *op, double scale)
 {
     const struct slice *slice = program->slice;
@@ -181,7 +183,8 @@ static void axes_in_use(const struct program *program, bool used[SLICE_AXES])
             used[program->hop[h].axis] = true;
 }
 
-/* Link use from bytes. The sum over an orbit of links is that of its one link, `orbit` times. */
+/* Computes link use from link bytes. A link of the quotient stands for `orbit` links, so sums are multiplied
+ * by that. */
 static void link_use(struct metrics *m, const struct program *program, const double link_bytes[], int orbit)
 {
     const struct slice *slice = program->slice;
@@ -205,7 +208,7 @@ static void link_use(struct metrics *m, const struct program *program, const dou
     m->mean_link_frac = ran ? frac / links / m->time_s : 0;
 }
 
-/* Busy compute time of a chip, with what is not written out. */
+/* Busy compute time of a chip, including loop trips that are not written out (op_times). */
 static double compute_of(const struct program *program, const struct trace *trace, int chip)
 {
     double more_s = 0;
@@ -244,7 +247,7 @@ int metrics_compute(struct metrics *m, const struct metrics_run *run, struct sta
     m->compute_s = compute_of(program, trace, m->critical_chip);
     m->comm_s = computes ? run->comm_s : m->time_s;
     m->exposed_comm_s = m->time_s - m->compute_s;
-    double hidden_frac = 1 - m->exposed_comm_s / m->comm_s; /* rounding leaves 1e-13 of nothing */
+    double hidden_frac = 1 - m->exposed_comm_s / m->comm_s; /* rounding may leave 1e-13 instead of 0 */
     m->overlap_frac = !(computes && m->comm_s > 0) ? NAN : hidden_frac > 1e-9 ? hidden_frac : 0;
     return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * metrics: what a program and its trace say about a run. Knows no engine.
+ * metrics: figures about a run, computed from the program and its trace. Knows no engine.
  *
- * Link bytes are counted on our own routes, from the program; times come from the trace. A program may be a
- * quotient (fold.h): then every chip stands for `orbit` chips, and sums are multiplied by it.
+ * Link bytes are counted along the program's routes; times come from the trace. A program may be a quotient
+ * (fold.h): then every chip stands for `orbit` chips, and sums are multiplied by it.
  *
  *   link use       bytes / (bandwidth * total): the mean over all directed links of the axes in use, the
  *                  largest over all links
@@ -24,7 +24,7 @@
 #include "engine/trace.h"
 #include "program/program.h"
 
-/* What a program counts, whatever its amounts are. */
+/* Counts of a program that do not depend on its amounts. */
 struct counts {
     int64_t transfers;
     int steps; /* the longest chain of sends */
@@ -36,32 +36,33 @@ struct metrics {
     struct counts counts;
     double time_s;
     double link_bytes;     /* over all links */
-    double max_link_bytes; /* over the busiest link */
+    double max_link_bytes; /* bytes of the busiest link */
     double max_link_frac, mean_link_frac;
     int critical_chip;
     double compute_s, comm_s, exposed_comm_s;
     double overlap_frac; /* NaN for a program without computes */
 };
 
-/* What was run. */
+/* A run: the program, its trace and what the trace does not show. */
 struct metrics_run {
     const struct program *program;
     const struct counts *counts;
     const struct trace *trace;
     double
-        more_s; /* what ops that stand for several (op_times) add to the trace's total; 0 where there are none */
+        more_s; /* time to add to the trace's total for ops that stand for several (op_times); 0 if there are none */
     double
-        comm_s; /* the total of the same program without computes, with what they add there; unused if it has none */
+        comm_s; /* total of the same program with all computes made zero, repeated ops included; unused if it has none */
     int orbit; /* as in counts_find(): 1 without folding */
 };
 int metrics_compute(struct metrics *metrics, const struct metrics_run *run, struct status *st);
 
-/* Two times that a program cannot beat on its slice, without running it: what its busiest link needs; and its longest chain of
- * ops, if each had its links to itself, with `scale` times the bytes. Every op counts once (op_times). */
+/* Two lower bounds of a program's time that need no run: the time of its busiest link; and its longest chain
+ * of ops, each with its links to itself and with `scale` times the bytes. In the chain an op counts once,
+ * whatever its op_times. */
 int metrics_links_s(const struct program *program, double *seconds, struct status *st);
 int metrics_chain_s(const struct program *program, double scale, double *seconds, struct status *st);
 
-/* Bytes over each link, [slice_link_ids]; caller's array. */
+/* Bytes over each link, [slice_link_ids], in the caller's array. */
 int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st);
 
 #endif

@@ -3,9 +3,10 @@
 
 #include <stdlib.h>
 
-static const double slack_frac = 1e-9; /* of the total: times closer than that are a tie */
+static const double slack_frac = 1e-9; /* share of the total time: times closer than that are a tie */
 
-/* Senders and receivers that were run: what the send of the first chip of each does, all that it stands for do. */
+/* Finds the last sender of every receiver, both as simulated chips. The send of the first chip that a
+ * simulated chip stands for shows the direction of all of them. */
 static void find_senders(struct waits *waits)
 {
     const struct program *program = waits->program;
@@ -89,7 +90,7 @@ bool waits_is_join(const struct waits *waits, struct cell cell)
     return route_length(program->hop + route.first, route.hops) == 0;
 }
 
-/* The cell whose end makes an `after` hold on a chip; op -1 where it holds from the beginning. */
+/* The cell whose end fulfils an `after` on a chip; op -1 if it is fulfilled from the beginning. */
 static struct cell holder(const struct waits *waits, struct after after, int32_t chip)
 {
     struct cell cell = {after.op, chip};
@@ -107,7 +108,7 @@ struct cell waits_before(const struct waits *waits, struct cell cell)
     return cell;
 }
 
-/* Keeps the later of two causes; on a tie the one found first. */
+/* Replaces the cause by a cell that ended later; on a tie the cause found first stays. */
 static void consider(const struct waits *waits, struct cause *cause, enum cause_kind kind, struct cell cell)
 {
     double end_s = waits_end_s(waits, cell);
