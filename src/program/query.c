@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Questions about a program that need no engine: destinations of sends, totals, chains, cuts of buffers.
- * */
+/* Questions about a program that need no engine: destinations of sends, totals, chains, cuts of buffers. */
 #include "program/program.h"
 
 #include <stdlib.h>
