@@ -8,7 +8,8 @@
 
 #include "machine/route.h"
 
-/* Bytes that k of the n chips of a group must send to the others; `root`: is the root among them. */
+/* Bytes that k of the n chips of a group must send to the rest of the group; `root`: is the root
+ * among the k? */
 static double leaving_bytes(const struct bound_case *c, double k, bool root)
 {
     double n = c->n, v = c->bytes;
@@ -25,15 +26,17 @@ static double leaving_bytes(const struct bound_case *c, double k, bool root)
     return v;
 }
 
-/* The planes of one axis, plane k below coordinate k: what crosses them upwards, [0], and downwards, [1]. Filled in as
- * differences, from the first plane that something crosses to the one after the last, and then added up. */
+/* The planes across one axis, where plane k lies below coordinate k: bandwidth and bytes that cross each
+ * plane upwards, [0], and downwards, [1]. Each contribution is entered as a difference, plus at the first
+ * plane that it crosses and minus after the last; add_up() then sums the differences, so a contribution takes
+ * constant time however many planes it crosses. */
 struct planes {
     const struct slice *slice;
     int axis, len;
     double *Bps[2], *bytes[2]; /* [len + 1] */
 };
 
-/* Adds an amount to all planes between two coordinates; when all are, add_up() ends it. */
+/* Adds an amount to all planes between two coordinates, as a difference. */
 static void cross(double *const crossing[2], int from, int to, double amount)
 {
     double *planes = crossing[from > to];
@@ -59,8 +62,9 @@ static void cross_links(const struct planes *p, int chip, double times)
     }
 }
 
-/* Chips that come to lie on each other when all are moved along an axis have the same links: step[a] of them along each axis stand
- * for all, each for as many as it returns. Along the axis `whole` (-1: none) none stands for another, nor where links differ. */
+/* Chips that a translation along an axis maps onto each other have the same links, so step[a] chips along
+ * each axis a stand for all of them; returns the number of chips that each one stands for. Along the axis
+ * `whole` (-1: none), and on slices whose links differ, every chip stands for itself. */
 static int find_alike(const struct slice *slice, int whole, int step[static SLICE_AXES])
 {
     int times = 1;
@@ -72,7 +76,8 @@ static int find_alike(const struct slice *slice, int whole, int step[static SLIC
     return times;
 }
 
-/* One of the chips that are alike is looked at for all: of a pod that is one for each coordinate of this axis. */
+/* Adds the links of all chips. Only one of equivalent chips is visited: on a pod, one for each coordinate of
+ * this axis. */
 static void add_links(const struct planes *p)
 {
     const struct slice *slice = p->slice;
@@ -84,7 +89,7 @@ static void add_links(const struct planes *p)
     add_up(p, p->Bps);
 }
 
-/* Every pair of chips that send to each other, and with how many bytes. */
+/* Calls `take` for every pair of chips of which one sends to the other, with the bytes. */
 typedef void take_pair(void *context, int from, int to, double bytes);
 static void each_pair(const struct bound_case *c, take_pair *take, void *context)
 {
@@ -106,7 +111,8 @@ static void take_crossing(void *context, int from, int to, double bytes)
     cross(p->bytes, slice_coord(p->slice, from, p->axis), slice_coord(p->slice, to, p->axis), bytes);
 }
 
-/* Groups of listed chips: plane by plane, how many of each lie below it. */
+/* Adds groups of listed chips: for each plane, the bytes follow from how many chips of each group lie below
+ * it. */
 static void add_listed(const struct planes *p, const struct bound_case *c, int32_t below[])
 {
     size_t n = (size_t)c->n, listed = n * (size_t)c->groups;
@@ -122,7 +128,8 @@ static void add_listed(const struct planes *p, const struct bound_case *c, int32
     }
 }
 
-/* Groups that span the whole axis have as many chips at every coordinate: what must cross plane k, [0] upwards. */
+/* Groups that span the whole axis have equally many chips at every coordinate: the bytes that must cross
+ * plane k, [0] upwards, [1] downwards. */
 static void spanning_bytes(const struct bound_case *c, int len, int k, double bytes[2])
 {
     double below = (double)c->n / len * k;
@@ -130,7 +137,7 @@ static void spanning_bytes(const struct bound_case *c, int len, int k, double by
     bytes[1] = c->groups * leaving_bytes(c, c->n - below, false);
 }
 
-/* Groups that do not span an axis have one coordinate on it. */
+/* A group that does not span an axis has a single coordinate on it, so it crosses none of its planes. */
 static void add_spanning(const struct planes *p, const struct bound_case *c)
 {
     for (int k = 1; k < p->len && (c->axes >> p->axis & 1); k++) {
@@ -174,8 +181,9 @@ static int cut_axis(const struct bound_case *c, int axis, double *worst_s, struc
     return 0;
 }
 
-/* The chip that stands for a column. Chips that differ only on axes that no group spans are a column: what their groups bring and
- * take passes the links to other columns. Without such axes every chip is one. */
+/* The chip that stands for a column. Chips that differ only along axes that no group spans form a column: the
+ * bytes of their groups enter and leave over the links to other columns. If groups are listed, every chip is
+ * a column. */
 static int column_of(const struct bound_case *c, int chip)
 {
     int at[SLICE_AXES];
@@ -186,7 +194,7 @@ static int column_of(const struct bound_case *c, int chip)
     return slice_chip(c->slice, at);
 }
 
-/* What the links of a column can take out of it, [0], and bring in, [1]; and what they must. */
+/* Bandwidth of a column's links out of it, [0], and into it, [1]; and the bytes that must take these ways. */
 struct ports {
     double *Bps[2], *bytes[2]; /* [chips] */
 };
@@ -229,14 +237,14 @@ static double largest_s(const struct ports *p, size_t chips)
     return worst_s;
 }
 
-/* Of an all-reduce: all links between columns together. */
+/* The bound `links` of an all-reduce, with the bandwidth of all links between columns together. */
 static double all_links_s(const struct bound_case *c, double Bps)
 {
     bool sums = c->op == COLLECTIVE_ALL_REDUCE;
     return sums && Bps > 0 ? c->groups * 2.0 * (c->n - 1) * c->bytes / Bps : 0;
 }
 
-/* Do groups span axes, are these straight and all links alike? Then a few chips stand for all. */
+/* Do the groups span axes, all axes straight, on a slice of equal links? Then a few chips stand for all. */
 static bool is_spanning(const struct bound_case *c)
 {
     bool straight = true;
@@ -245,7 +253,8 @@ static bool is_spanning(const struct bound_case *c)
     return straight && c->axes && !c->chip && !c->target && !c->slice->link;
 }
 
-/* What pass_ports() finds there: the fewest links of these axes out of a chip, and all of them together. */
+/* The result of pass_ports() in that case: it follows from the fewest links along the spanned axes out of a
+ * chip, and from the number of all such links. */
 static double alike_ports_s(const struct bound_case *c)
 {
     const struct slice *slice = c->slice;
@@ -278,7 +287,7 @@ static int pass_ports(const struct bound_case *c, double *worst_s, struct status
     return 0;
 }
 
-/* The links between two chips. */
+/* Number of links on the shortest way between two chips. */
 static int links_between(const struct slice *slice, int from, int to)
 {
     struct minimal_route minimal[MINIMAL_ROUTES];
@@ -286,7 +295,7 @@ static int links_between(const struct slice *slice, int from, int to)
     return route_length(minimal[0].hop, minimal[0].hops);
 }
 
-/* The farthest chip of a group that spans axes, from one whose other coordinates are 0: on every axis by itself. */
+/* Links to the farthest chip of a group that spans axes, from chip 0. Each axis is searched by itself. */
 static int links_farthest(const struct slice *slice, unsigned axes)
 {
     int corner[SLICE_AXES] = {0};
@@ -314,7 +323,8 @@ static void take_distance(void *context, int from, int to, double bytes)
         farthest->links = links;
 }
 
-/* The farthest from one chip of a listed group, or from the root; of other collectives also the farthest from that. */
+/* Links to the farthest chip of a listed group: from the root of a broadcast; otherwise from the first chip,
+ * and then from the chip found, since any two chips may be the farthest apart. */
 static int farthest_listed(const struct bound_case *c)
 {
     struct farthest farthest = {.slice = c->slice};

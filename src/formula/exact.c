@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The exact times of our own schedules on links that nobody else uses. */
+/* The exact times of our own schedules, if nothing else uses the links. */
 #include "formula/shape.h"
 
-/* What adding `bytes` takes before they go on. */
+/* Time to add `bytes` that have arrived, before they are sent on. */
 static double reduce_s(const struct formula_case *c, double bytes)
 {
     return c->op == COLLECTIVE_REDUCE_SCATTER && c->reduce_Bps > 0 ? bytes / c->reduce_Bps : 0;
 }
 
-/* `steps` steps one after the other, each one hop of `bytes`. */
+/* Time of `steps` steps one after the other, each of one hop with `bytes`. */
 static double steps_s(const struct formula_case *c, int steps, double bytes)
 {
     return steps * (c->hop_latency_s + bytes / c->link_Bps + reduce_s(c, bytes));
@@ -21,13 +21,14 @@ static double alone_s(const struct formula_case *c, const struct shape *shape)
     return shape->chips == 1 ? 0 : NAN;
 }
 
-/* E1 to E4, and E7 over k equal wrapped axes. A chunk of V/N^k is cut into parts, which walk the axes in orders
- * of their own; on the j-th axis a part sends what it has gathered on those before, N^(j-1) times its chunk:
+/* E1 to E4, and E7 over k equal wrapped axes. A chunk of V/N^k is cut into k parts (bidi-half: 2k), each of
+ * which takes the axes in an order of its own; on the j-th axis a part sends all that it gathered on the axes
+ * before, N^(j-1) times its chunk:
  *   uni        k (N-1) a + V(1 - N^-k)/(k w)
  *   bidi       k floor(N/2) a + V(1 - N^-k) floor(N/2)/((N-1) k w)
  *   bidi-half  k (N-1) a + V(1 - N^-k)/(2 k w)
- * Bidi on an even ring: the antipodal chunk goes whole, by +. On a line (k = 1) the chunk of one end crosses all links to
- * the other, whatever the kind. */
+ * Bidi on an even ring: the antipodal chunk goes whole, by +. On a line (k = 1) the chunk of one end crosses
+ * all links to the other end, for every kind. */
 static double rings_s(const struct formula_case *c, const struct shape *shape)
 {
     int n = shape->n[0];
@@ -39,8 +40,8 @@ static double rings_s(const struct formula_case *c, const struct shape *shape)
     return shape->equal ? time_s : NAN;
 }
 
-/* E4u: (2N-3)a + (N-1)V/(N w). The closing send goes back over N-1 links; some chunk takes it once, and N-2
- * steps of one link besides. */
+/* E4u: (2N-3)a + (N-1)V/(N w). The closing send goes back over all N-1 links of the line; every chunk but one
+ * takes it once, and has N-2 steps of one link besides. */
 static double line_uni_s(const struct formula_case *c, const struct shape *shape)
 {
     int n = shape->n[0];
@@ -49,7 +50,7 @@ static double line_uni_s(const struct formula_case *c, const struct shape *shape
            (n - 1) * reduce_s(c, bytes);
 }
 
-/* E5: reduce-scatter, then all-gather, no barrier between. */
+/* E5: reduce-scatter, then all-gather, without a barrier in between. */
 static double all_reduce_s(const struct formula_case *c, const struct shape *shape)
 {
     (void)shape;
@@ -61,9 +62,10 @@ static double all_reduce_s(const struct formula_case *c, const struct shape *sha
     return c->setup_s + (formula_exact_s(&scatter) + formula_exact_s(&gather));
 }
 
-/* Seconds that the pairs h links apart keep each link of an axis busy, h = 0 .. rings*N/2, where all links
- * are used alike: a pair d links apart along this axis crosses d of its N links a direction (of which an
- * antipodal pair, split in halves, uses both). Summed over where the pair lies on the other axes. */
+/* Seconds for which the pairs at distance h, h = 0 .. rings*N/2, keep each link of an axis busy, where all
+ * links carry the same load: a pair d links apart along this axis crosses d of the axis' N links in one
+ * direction (an antipodal pair, split in halves, in both). load_s[h] sums over all positions of a pair on the
+ * other axes. */
 static void load_by_distance(const struct shape *shape, double pair_s, double load_s[])
 {
     int n = shape->n[0], half = n / 2;
@@ -78,17 +80,17 @@ static void load_by_distance(const struct shape *shape, double pair_s, double lo
             h += d;
             along = i == 0 ? d : along;
         }
-        /* half of the pairs go each way */
+        /* half of the pairs go in each direction */
         load_s[h] += along * pair_s / 2;
     }
 }
 
-/* E6: all-to-all, every pair at once on shortest routes, ties split, on k equal wrapped axes of the slice (round
- * a ring through several of them direct sends take short cuts):
+/* E6: all-to-all, every pair at once on shortest routes, ties split, on k equal wrapped axes of the slice (on
+ * a ring through several axes, direct sends would take short cuts):
  *   max over h of [h a + sum over d >= h of load(d)]
- * A pair d links apart starts to flow at d a. Every link carries the same flows, so each is a server that is
- * never idle while there is work, whatever the shares: it ends after the busy period that ends last. For one
- * even ring that is a + V/(8 w) where bandwidth binds. */
+ * A pair d links apart starts to flow at d a. Every link carries the same flows, so each link is a server
+ * that is never idle while there is work, however the flows share it: it is done at the end of its last busy
+ * period. For one even ring that is a + V/(8 w) where bandwidth binds. */
 static double all_to_all_s(const struct formula_case *c, const struct shape *shape)
 {
     enum { MOST_HOPS = 4096, MOST_CHIPS = 1 << 20 };
@@ -105,10 +107,10 @@ static double all_to_all_s(const struct formula_case *c, const struct shape *sha
     return c->setup_s + last_s;
 }
 
-/* E6r: all-to-all step by step round a wrapped axis. At step t all blocks that have farther to go share each
- * link and arrive together, so that s steps take s a + s(s+1)/2 blocks. uni: s = N-1, (N-1) a + V(N-1)/(2 N
- * w); bidi-half: half a block each way; bidi: s = (N-1)/2 for odd N (the halves of a tie do not keep step).
- */
+/* E6r: all-to-all step by step round a wrapped axis. At step t all blocks that still have a way to go share
+ * each link and arrive together, so s steps take s a plus the time of s(s+1)/2 blocks. uni: s = N-1, in all
+ * (N-1) a + V(N-1)/(2 N w); bidi-half: half a block in each direction; bidi: s = (N-1)/2 for odd N (for even
+ * N there is no form, as the halves of a tie do not keep step). */
 static double all_to_all_ring_s(const struct formula_case *c, const struct shape *shape)
 {
     int n = shape->n[0];
@@ -119,7 +121,7 @@ static double all_to_all_ring_s(const struct formula_case *c, const struct shape
     return c->setup_s + steps * c->hop_latency_s + steps * (steps + 1) / 2 * block_s;
 }
 
-/* F10 is exact for routes that nobody else uses. */
+/* F10 is exact if no other send uses the routes. */
 static double permute_s(const struct formula_case *c, const struct shape *shape)
 {
     return c->setup_s + point_to_point_s(c, shape);

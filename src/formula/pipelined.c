@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How a broadcast goes: by pipelined chunks along the rings, or scattered and gathered by the very sends of an all-reduce, to
- * which only the root contributes. On one ring the shorter of two exact times decides; on several, where parts contend,
- * pipelined chunks are taken if they cannot lose: if the most that they can take is less than the least that the other
- * can. So a broadcast is never slower than an all-reduce of the same array.
+ * The two schedules of a broadcast: pipelined chunks along the rings; or scatter and gather, by the very
+ * sends of an all-reduce to which only the root contributes. On one ring both times are exact, and the
+ * shorter one decides. On several rings parts contend, so there pipelined chunks are only taken if they
+ * cannot lose: if their longest possible time is at most the shortest possible time of scatter and gather. So
+ * a broadcast is never slower than an all-reduce of the same array.
  */
 #include "formula/shape.h"
 
-enum { CHUNKS_MAX = 128 }; /* more gain little: (s - 1)/K of the time that bandwidth takes */
+enum { CHUNKS_MAX = 128 }; /* more chunks gain little: at most (s - 1)/K of the bandwidth time */
 
-/* What both schedules ask of a case. */
+/* The properties of a case that both schedules use. */
 struct course {
-    int reach;       /* steps from the root to the chip that is farthest, over all rings */
+    int reach;       /* steps from the root to the farthest chip, over all rings */
     int gather;      /* steps of an all-gather, and of the scatter before it */
-    double bytes;    /* that the busiest link carries of pipelined chunks, at most */
+    double bytes;    /* at most these pass the busiest link with pipelined chunks */
     double gathered; /* bytes of one step of an all-gather on one ring */
 };
 
@@ -42,27 +43,28 @@ static struct course course_of(const struct formula_case *c, const struct shape 
     return course;
 }
 
-/* (s + K - 1)(a + V/(K w)): a chunk takes s steps, and each chunk ends a step after the one before. */
+/* (s + K - 1)(a + V/(K w)): a chunk takes s steps, and each chunk ends one step after the previous one. */
 static double pipelined_s(const struct formula_case *c, const struct course *course, int chunks)
 {
     return (course->reach + chunks - 1) * (c->hop_latency_s + course->bytes / (chunks * c->link_Bps));
 }
 
-/* The K for which that is shortest, sqrt((s - 1) V/(w a)), in whole chunks of one element or more. */
+/* The K that minimises this time, sqrt((s - 1) V/(w a)), as a whole number of chunks of at least one
+ * element. */
 static int best_chunks(const struct formula_case *c, const struct shape *shape, const struct course *course)
 {
     int parts = shape->rings * (is_halved(c, shape) ? 2 : 1);
     double most = fmin(fmax(CHUNKS_MAX, shape->longest), fmax(1, floor((double)c->elements / parts)));
     double best = sqrt((course->reach - 1) * course->bytes / (c->link_Bps * c->hop_latency_s));
-    if (!(best < most)) /* no latency at all, too */
+    if (!(best < most)) /* also true without any latency, where best is infinite or NaN */
         return (int)most;
     int chunks = best < 1 ? 1 : (int)best;
     return chunks < most && pipelined_s(c, course, chunks + 1) < pipelined_s(c, course, chunks) ? chunks + 1
                                                                                                 : chunks;
 }
 
-/* Scattered and gathered: exact on one ring. On several the least that it can take: latency, and the bytes that must leave
- * the root and later enter the last chip, over all links of either. */
+/* Time of scatter and gather, exact on one ring. On several rings a lower bound: the latencies, and the bytes
+ * that must leave the root and later enter the last chip, over all links of these chips. */
 static double scattered_s(const struct formula_case *c, const struct shape *shape,
                           const struct course *course)
 {
@@ -78,7 +80,7 @@ int formula_broadcast_chunks(const struct formula_case *c)
     struct course course = course_of(c, &shape);
     if (shape.rings == 0)
         return 1;
-    if (!c->one_link || c->uneven) /* nothing is known of a step */
+    if (!c->one_link || c->uneven) /* the time of a step is not known */
         return 0;
     int chunks = best_chunks(c, &shape, &course);
     return pipelined_s(c, &course, chunks) <= scattered_s(c, &shape, &course) ? chunks : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The textbook's rules of thumb, as it states them: no setup, no chunks, W = 2w. Its rings are axes of a torus: neighbours are
- * one link apart, and nobody else uses it. */
+/* The textbook's rules of thumb as it states them: no setup, no chunks, W = 2w. Its rings are axes of a
+ * torus: neighbours are one link apart, and nothing else uses that link. */
 #include "formula/shape.h"
 
 static double both_ways_Bps(const struct formula_case *c)
@@ -54,8 +54,9 @@ static bool goes_round(const struct formula_case *c)
     return c->kind == RING_UNI && c->all_to_all == ALL_TO_ALL_RING;
 }
 
-/* F7 and F9: V max(A,B,C)/(4 N W) on a torus of N chips. With 4W = 8w it is the load N max/8 of the busiest link; on one axis
- * V/(4W). Direct sends go round the axes of the slice, whatever ring their chips stand on. */
+/* F7 and F9: V max(A,B,C)/(4 N W) on a torus of N chips. With 4W = 8w this is the load of the busiest link, N
+ * max(A,B,C)/8 blocks of V/N^2; on one axis it is V/(4W). It does not apply to direct sends on other rings,
+ * since those follow the axes of the slice. */
 static double all_to_all_s(const struct formula_case *c, const struct shape *shape)
 {
     if (goes_round(c) || (c->all_to_all == ALL_TO_ALL_DIRECT && !c->on_axes))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to formula/. */
-/* What the closed forms ask of a case: which op, how many rings that count, alike or not. */
+/* The properties of a case on which the closed forms depend: the op, and the number and shape of the
+ * rings. */
 #ifndef ICISIM_FORMULA_SHAPE_H
 #define ICISIM_FORMULA_SHAPE_H
 
@@ -8,21 +9,22 @@
 
 #include "formula/formula.h"
 
-/* The rings of two chips and more. */
+/* The rings with two chips or more. */
 struct shape {
     int rings;
     int n[COLLECTIVE_RINGS];
     bool closed[COLLECTIVE_RINGS];
     int64_t chips;   /* product of n */
-    int longest;     /* largest n, 1 where there is no ring */
-    bool all_closed; /* every ring closes: wrapped, three chips or more */
+    int longest;     /* largest n; 1 if there is no ring */
+    bool all_closed; /* every ring is closed: wrapped, with three chips or more */
     bool equal;      /* all rings have the same n */
 };
 
 struct shape shape_of(const struct formula_case *c);
 
-/* Bits of a scope, each kind of which that a form has narrows it. All-gather and reduce-scatter: one is the other run backwards,
- * so they share every form. ONE_RING and RINGS (any number) ask that each step be a link of its own. */
+/* Bits of a scope. A form applies to a case that matches at least one bit of every group of bits (op, kind,
+ * rings, closed or line) in its scope. All-gather and reduce-scatter share every form, as each is the other
+ * run backwards. ONE_RING and RINGS (any number) require that each step is a link of its own. */
 enum {
     OF_ANY = 0,
     OF_GATHER = 1 << COLLECTIVE_ALL_GATHER | 1 << COLLECTIVE_REDUCE_SCATTER,
@@ -52,7 +54,7 @@ static inline double chunk_bytes(const struct formula_case *c, int64_t n)
     return (double)chunk_elements(c->elements, n) * c->elem_bytes;
 }
 
-/* E8 and E8s, which pipelined.c has, and F10, which is exact and a rule. */
+/* E8 and E8s (in pipelined.c), and F10 (in rule.c), which is both exact and a rule. */
 double broadcast_pipelined_s(const struct formula_case *c, const struct shape *shape);
 double broadcast_scattered_s(const struct formula_case *c, const struct shape *shape);
 double point_to_point_s(const struct formula_case *c, const struct shape *shape);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * step: the book's rules for training steps ("How to Scale Your Model", training): when a layer's products take longer than
- * what it communicates.
+ * step: the rules for training steps of the book "How to Scale Your Model" (chapter on training): when a
+ * layer's matmuls take longer than its communication.
  *
- *   alpha = peak / W, operations a byte, W = 2w both ways of one axis' links; B tokens on all N chips, F the width of an MLP
- *   whose weights fsdp shares out over X chips on M_X axes, and tp cuts over Y = N / X chips on M_Y axes
+ *   alpha = peak / W in operations per byte; W = 2w, the bandwidth of a link of one axis in both directions;
+ *   B tokens on all N chips; F the width of an MLP whose weights are sharded by fsdp over X chips on M_X
+ *   axes, and by tp over Y = N / X chips on M_Y axes
  *
  *   S1  data parallel or FSDP alone    B / N > alpha / M_X
  *   S2  tensor parallel alone          Y < M_Y F / alpha
@@ -12,10 +13,10 @@
  *   S4  both, each behind products     B / N > alpha^2 / (M_X M_Y F)
  *   S4s both, their sum behind them    four times that
  *
- * The book's text of 2025 has S4s where it means communication of both one after the other; where gathers of weights and of
- * activations run at the same time on axes of their own, S4 holds.
+ * The book's text of 2025 gives S4s, for the communication of both one after the other; if the gathers of
+ * weights and of activations run at the same time, each on its own axes, S4 holds.
  *
- * Units: operations a byte, tokens a chip, chips. Errors: none. Ownership: plain numbers.
+ * Units: operations per byte, tokens per chip, chips. Errors: none. Ownership: plain numbers.
  */
 #ifndef ICISIM_STEP_H
 #define ICISIM_STEP_H
