@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 void config_of_emitter(struct collective_config *config)
 {
     const char *emitter = config->emitter;
@@ -76,37 +78,29 @@ void config_follow(const struct collective_config *config, bool gathers, struct 
 }
 
 /* "{0 1}" of the TensorCore, "{X:CW Y:CW}" of the SparseCores. */
-static size_t print_colour(const struct collective_config *config, const struct config_colour *colour,
-                           char *text, size_t room)
+static void print_colour(const struct collective_config *config, const struct config_colour *colour,
+                         char text[static CONFIG_TEXT])
 {
-    size_t used = 0;
-    for (int p = 0; p < config->phases && used < room; p++) {
+    for (int p = 0; p < config->phases; p++) {
         char name[8] = "D2D";
         int axis = colour->axis[p];
         if (axis >= 0)
             snprintf(name, sizeof name, "%c", config->sparse_core ? 'X' + axis : '0' + config_dim(axis));
-        used += (size_t)snprintf(text + used, room - used, "%s%s%s%s", p ? " " : "{", name,
-                                 !config->sparse_core ? ""
-                                 : colour->sign < 0   ? ":CCW"
-                                                      : ":CW",
-                                 p + 1 == config->phases ? "}" : "");
+        text_add(text, CONFIG_TEXT, "%s%s%s%s", p ? " " : "{", name,
+                 !config->sparse_core ? ""
+                 : colour->sign < 0   ? ":CCW"
+                                      : ":CW",
+                 p + 1 == config->phases ? "}" : "");
     }
-    return used;
 }
 
 char *config_print(const struct collective_config *config, char text[static CONFIG_TEXT])
 {
-    size_t used = (size_t)snprintf(text, CONFIG_TEXT, "%s", config->emitter);
+    snprintf(text, CONFIG_TEXT, "%s", config->emitter);
     if (config->colours == 0)
         return text;
-    used += (size_t)snprintf(text + used, CONFIG_TEXT - used, " %s{colors:%d phases:%d", config->strategy,
-                             config->colours, config->phases);
-    for (int c = 0; c < config->colours && config->rings == CONFIG_ALL_AXES && used < CONFIG_TEXT; c++) {
-        used += (size_t)snprintf(text + used, CONFIG_TEXT - used, c ? "," : " dim_used:");
-        if (used < CONFIG_TEXT)
-            used += print_colour(config, &config->colour[c], text + used, CONFIG_TEXT - used);
-    }
-    if (used < CONFIG_TEXT)
-        snprintf(text + used, CONFIG_TEXT - used, "}");
-    return text;
+    text_add(text, CONFIG_TEXT, " %s{colors:%d phases:%d", config->strategy, config->colours, config->phases);
+    for (int c = 0; c < config->colours && config->rings == CONFIG_ALL_AXES; c++)
+        print_colour(config, &config->colour[c], text_add(text, CONFIG_TEXT, c ? "," : " dim_used:"));
+    return text_add(text, CONFIG_TEXT, "}");
 }

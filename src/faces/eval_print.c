@@ -57,14 +57,13 @@ static int print_array(const char *label, int width, const struct array *array, 
 /* "  device 5 (dp 2, tp 1)", and where it lies if the mesh is not laid row by row. */
 static void print_label(const struct mesh *mesh, int device, char text[static LABEL])
 {
-    size_t used = (size_t)snprintf(text, LABEL, "  device %d (", device);
-    for (int a = 0; a < mesh->axes.count && used < LABEL; a++)
-        used += (size_t)snprintf(text + used, LABEL - used, "%s%s %d", a ? ", " : "", mesh->axes.axis[a].name,
-                                 axes_coord(&mesh->axes, device, a));
-    if (used < LABEL)
-        used += (size_t)snprintf(text + used, LABEL - used, ")");
-    if (mesh->chip_of && used < LABEL)
-        snprintf(text + used, LABEL - used, " on chip %d", mesh_chip(mesh, device));
+    snprintf(text, LABEL, "  device %d (", device);
+    for (int a = 0; a < mesh->axes.count; a++)
+        text_add(text, LABEL, "%s%s %d", a ? ", " : "", mesh->axes.axis[a].name,
+                 axes_coord(&mesh->axes, device, a));
+    text_add(text, LABEL, ")");
+    if (mesh->chip_of)
+        text_add(text, LABEL, " on chip %d", mesh_chip(mesh, device));
 }
 
 static int print_blocks(const struct mesh *mesh, const struct array block[], FILE *out, struct status *st)

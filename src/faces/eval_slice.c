@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "faces/eval.h"
 
 enum { PIECES = AXES_MAX + SLICE_AXES };
@@ -74,23 +75,20 @@ static void lay(const struct axes *axes, int sides, struct layout *layout)
 /* "4x2" and "dp=x,tp=y", with sizes where an axis has only part of a side. */
 static void print(const struct layout *layout, const struct axes *axes, struct eval_slice *of)
 {
-    size_t at = 0, used = 0;
+    *of->slice = *of->mesh = '\0';
     for (int s = 0; s < layout->sides; s++)
-        at += (size_t)snprintf(of->slice + at, sizeof of->slice - at, "%s%d", s ? "x" : "",
-                               side_length(layout, s));
+        text_add(of->slice, sizeof of->slice, "%s%d", s ? "x" : "", side_length(layout, s));
     for (int a = 0; a < axes->count; a++) {
         const char *between = "=";
-        used += (size_t)snprintf(of->mesh + used, sizeof of->mesh - used, "%s%s", a ? "," : "",
-                                 axes->axis[a].name);
+        text_add(of->mesh, sizeof of->mesh, "%s%s", a ? "," : "", axes->axis[a].name);
         for (int p = 0; p < layout->pieces; p++) {
             int side = layout->piece[p].side, n = layout->piece[p].n;
             if (layout->piece[p].axis != a)
                 continue;
-            used += (size_t)snprintf(of->mesh + used, sizeof of->mesh - used, "%s%c", between,
-                                     slice_axis_name(side));
+            text_add(of->mesh, sizeof of->mesh, "%s%c", between, slice_axis_name(side));
             between = "*";
             if (n < side_length(layout, side))
-                used += (size_t)snprintf(of->mesh + used, sizeof of->mesh - used, ":%d", n);
+                text_add(of->mesh, sizeof of->mesh, ":%d", n);
         }
     }
 }

@@ -2,6 +2,7 @@
 /* The parts of shell completions: what each command takes, and what each option may have. */
 #include <string.h>
 
+#include "base/text.h"
 #include "collective/collective.h"
 #include "faces/command.h"
 #include "faces/manual.h"
@@ -15,8 +16,7 @@ struct values {
 
 static void add_word(struct values *values, const char *word)
 {
-    size_t used = strlen(values->words);
-    snprintf(values->words + used, sizeof values->words - used, " %s", word);
+    text_add(values->words, sizeof values->words, " %s", word);
 }
 
 static struct values values_of(const struct option_row *option)

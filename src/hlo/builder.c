@@ -261,18 +261,16 @@ int32_t build_custom_call(struct builder *b, const char *target, const int32_t o
     int32_t made = builder_add(b, HLO_CUSTOM_CALL, whole, operand, operands);
     snprintf(text, sizeof text, "\"%s\"", target);
     module_attribute_text(b->module, ATTR_CUSTOM_CALL_TARGET, NULL, text);
-    int used = snprintf(text, sizeof text, "{\"flops\":%.17g,\"bytes\":%.17g", cost->flops, cost->hbm_bytes);
+    snprintf(text, sizeof text, "{\"flops\":%.17g,\"bytes\":%.17g", cost->flops, cost->hbm_bytes);
     if (cost->backward_flops > 0)
-        used += snprintf(text + used, sizeof text - (size_t)used,
-                         ",\"backward_flops\":%.17g,\"backward_bytes\":%.17g", cost->backward_flops,
-                         cost->backward_bytes);
+        text_add(text, sizeof text, ",\"backward_flops\":%.17g,\"backward_bytes\":%.17g",
+                 cost->backward_flops, cost->backward_bytes);
     if (cost->sequence > 0)
-        used += snprintf(text + used, sizeof text - (size_t)used,
-                         ",\"sequence\":%" PRId64 ",\"head_dim\":%" PRId64, cost->sequence, cost->head_dim);
+        text_add(text, sizeof text, ",\"sequence\":%" PRId64 ",\"head_dim\":%" PRId64, cost->sequence,
+                 cost->head_dim);
     if (cost->window > 0)
-        used += snprintf(text + used, sizeof text - (size_t)used, ",\"window\":%" PRId64, cost->window);
-    snprintf(text + used, sizeof text - (size_t)used, "}");
-    module_attribute_text(b->module, ATTR_BACKEND_CONFIG, NULL, text);
+        text_add(text, sizeof text, ",\"window\":%" PRId64, cost->window);
+    module_attribute_text(b->module, ATTR_BACKEND_CONFIG, NULL, text_add(text, sizeof text, "}"));
     return builder_label(b, made);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "hlo/builder_add.h"
 
 /* How many letters of an axis's name are before ":(8)2", which says which part of an axis it is. */
@@ -43,24 +44,23 @@ static bool lists_whole(const struct axes *axes, const struct axis_list *over, i
 /* mesh['dp'=4,'tp'=2] {'dp'} */
 static void print_groups(const struct axes *axes, const struct axis_list *over, char *text, size_t room)
 {
-    size_t used = (size_t)snprintf(text, room, "mesh[");
-    for (int a = 0, parts; a < axes->count && used < room; a += parts) {
+    snprintf(text, room, "mesh[");
+    for (int a = 0, parts; a < axes->count; a += parts) {
         int n = 1;
         parts = parts_from(axes, a);
         for (int p = 0; p < parts; p++)
             n *= axes->axis[a + p].n;
-        used += (size_t)snprintf(text + used, room - used, "%s'%.*s'=%d", a ? "," : "", base_length(axes, a),
-                                 axes->axis[a].name, n);
+        text_add(text, room, "%s'%.*s'=%d", a ? "," : "", base_length(axes, a), axes->axis[a].name, n);
     }
-    used += (size_t)snprintf(text + used, room - used, "] {");
-    for (int i = 0; i < over->count && used < room; i++) {
+    text_add(text, room, "] {");
+    for (int i = 0; i < over->count; i++) {
         int axis = over->axis[i], n = base_length(axes, axis);
         bool whole = lists_whole(axes, over, i);
-        used += (size_t)snprintf(text + used, room - used, "%s'%.*s'%s", i ? "," : "", n,
-                                 axes->axis[axis].name, whole ? "" : axes->axis[axis].name + n);
+        text_add(text, room, "%s'%.*s'%s", i ? "," : "", n, axes->axis[axis].name,
+                 whole ? "" : axes->axis[axis].name + n);
         i += whole ? parts_from(axes, axis) - 1 : 0;
     }
-    snprintf(text + used, room - used, "}");
+    text_add(text, room, "}");
 }
 
 static int32_t groups_of(struct builder *b, const struct axis_list *over)

@@ -3,18 +3,16 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "hlo/builder_add.h"
 
 /* A list that nobody here asks for: "{1,2}". */
 static void label_list(struct builder *b, const char *name, const int64_t number[], int numbers)
 {
     char text[BUILDER_DIMS * 24] = "{";
-    size_t used = 1;
     for (int i = 0; i < numbers; i++)
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used, "%s%lld", i ? "," : "", (long long)number[i]);
-    snprintf(text + used, sizeof text - used, "}");
-    module_attribute_text(b->module, ATTR_OTHER, name, text);
+        text_add(text, sizeof text, "%s%lld", i ? "," : "", (long long)number[i]);
+    module_attribute_text(b->module, ATTR_OTHER, name, text_add(text, sizeof text, "}"));
 }
 
 /* Gathers and scatters of whole rows: dim 0 is numbered, the others move as they are. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "hlo/layout.h"
 #include "hlo/live_range.h"
 
@@ -116,12 +117,10 @@ static bool is_there(const struct buffer *buffer, int32_t time)
 static void print_shape(const struct module *module, int32_t shape, char text[static MEMORY_NAME])
 {
     const struct shape *s = &module->shape[shape];
-    int used = snprintf(text, MEMORY_NAME, "%s[", dtype_info((enum dtype_id)s->dtype)->name);
-    for (int32_t i = 0; i < s->count && used < MEMORY_NAME; i++)
-        used += snprintf(text + used, (size_t)(MEMORY_NAME - used), "%s%lld", i ? "," : "",
-                         (long long)module->number[s->first + i]);
-    if (used < MEMORY_NAME)
-        snprintf(text + used, (size_t)(MEMORY_NAME - used), "]");
+    snprintf(text, MEMORY_NAME, "%s[", dtype_info((enum dtype_id)s->dtype)->name);
+    for (int32_t i = 0; i < s->count; i++)
+        text_add(text, MEMORY_NAME, "%s%lld", i ? "," : "", (long long)module->number[s->first + i]);
+    text_add(text, MEMORY_NAME, "]");
 }
 
 static void describe(const struct count *c, const struct buffer *buffer, struct memory_buffer *out)

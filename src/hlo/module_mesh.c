@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "hlo/module.h"
 
 enum { CUTS = 32 };
@@ -104,8 +105,7 @@ static int add_instruction(const struct module *module, int32_t instruction, boo
 int module_mesh(const struct module *module, struct axes *axes, struct status *st)
 {
     struct cuts cuts = {.count = 2, .at = {1, module->partitions * module->replicas}};
-    char text[AXES_TEXT];
-    size_t used = 0;
+    char text[AXES_TEXT] = "";
     int code = 0;
     for (int pairs = 0; pairs < 2; pairs++) /* groups first: pairs may be anything */
         for (int32_t i = 0; i < module->instructions && code == 0; i++) {
@@ -114,8 +114,8 @@ int module_mesh(const struct module *module, struct axes *axes, struct status *s
                 (whole == HLO_COLLECTIVE_PERMUTE) == (pairs > 0) && cuts.at[cuts.count - 1] > 1)
                 code = add_instruction(module, i, pairs > 0, &cuts, st);
         }
-    for (int c = cuts.count - 1; c > 0 && used < sizeof text; c--)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%sm%d=%d", used ? "," : "",
-                                 cuts.count - 1 - c, (int)(cuts.at[c] / cuts.at[c - 1]));
+    for (int c = cuts.count - 1; c > 0; c--)
+        text_add(text, sizeof text, "%sm%d=%d", *text ? "," : "", cuts.count - 1 - c,
+                 (int)(cuts.at[c] / cuts.at[c - 1]));
     return code < 0 ? code : axes_parse(text, axes, st);
 }

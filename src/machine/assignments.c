@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "machine/mesh.h"
 
 /* Open axes of one mesh: their orders are tried, too. */
@@ -122,7 +123,6 @@ static void print_mesh(const struct pattern *pattern, const int order[], const i
 {
     struct mesh_layout layout = {0};
     bool said = pattern->numbered && !is_rising(order, pattern->count);
-    size_t used = 0;
     *text = '\0';
     for (int k = 0; k < pattern->slice->axes; k++)
         for (int i = pattern->count - 1, stride = 1; i >= 0;
@@ -131,14 +131,13 @@ static void print_mesh(const struct pattern *pattern, const int order[], const i
             if (n > 1)
                 layout.side[axis][layout.sides[axis]++] = (struct side){p, n, stride, said};
         }
-    for (int i = 0; i < pattern->count && used < ASSIGNMENT_MESH; i++) {
+    for (int i = 0; i < pattern->count; i++) {
         char how[MESH_LAYOUT_TEXT];
         int axis = pattern->numbered ? i : order[i], sides = layout.sides[axis];
         const char *cores = axis != pattern->cored ? "" : sides ? "*cores" : "cores";
         const char *one = axis != pattern->cored ? "1" : "";
-        used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, "%s%s=%s%s", i ? "," : "",
-                                 pattern->name[axis],
-                                 sides ? mesh_layout_print(&layout, pattern->slice, axis, how) : one, cores);
+        text_add(text, ASSIGNMENT_MESH, "%s%s=%s%s", i ? "," : "", pattern->name[axis],
+                 sides ? mesh_layout_print(&layout, pattern->slice, axis, how) : one, cores);
     }
 }
 

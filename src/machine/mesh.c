@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "machine/device_trays.h"
 #include "machine/snake.h"
 
@@ -316,28 +317,22 @@ static bool joins_next(const struct mesh *mesh, int a)
            strcmp(mesh->lay[a].how, mesh->lay[a + 1].how) == 0;
 }
 
-size_t mesh_print_marked(const struct mesh *mesh, unsigned marked, const char *how,
-                         char text[static MESH_TEXT])
+char *mesh_print_marked(const struct mesh *mesh, unsigned marked, const char *how,
+                        char text[static MESH_TEXT])
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (int a = 0; a < mesh->axes.count && used < MESH_TEXT; a++)
+    for (int a = 0; a < mesh->axes.count; a++)
         if (joins_next(mesh, a))
-            used += (size_t)snprintf(text + used, MESH_TEXT - used, "%s and ", mesh->axes.axis[a].name);
+            text_add(text, MESH_TEXT, "%s and ", mesh->axes.axis[a].name);
         else
-            used += (size_t)snprintf(text + used, MESH_TEXT - used, "%s on %s%s%s", mesh->axes.axis[a].name,
-                                     mesh->lay[a].how, marked >> a & 1 ? how : "",
-                                     a + 1 < mesh->axes.count ? ", " : "");
-    if (!mesh->plain && used < MESH_TEXT)
-        used +=
-            (size_t)snprintf(text + used, MESH_TEXT - used, ", %s order", device_order_names[mesh->order]);
-    return used;
+            text_add(text, MESH_TEXT, "%s on %s%s%s", mesh->axes.axis[a].name, mesh->lay[a].how,
+                     marked >> a & 1 ? how : "", a + 1 < mesh->axes.count ? ", " : "");
+    return mesh->plain ? text : text_add(text, MESH_TEXT, ", %s order", device_order_names[mesh->order]);
 }
 
 char *mesh_print_mapping(const struct mesh *mesh, char text[static MESH_TEXT])
 {
-    mesh_print_marked(mesh, 0, "", text);
-    return text;
+    return mesh_print_marked(mesh, 0, "", text);
 }
 
 int mesh_parse_axes(const struct mesh *mesh, const char *text, struct axis_list *list, struct status *st)

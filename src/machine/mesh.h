@@ -89,8 +89,8 @@ void mesh_free(struct mesh *mesh);
 
 /* "dp on x*y as axes, tp and sp on one chip, jax order": what each mesh axis lies on, with so many words after those that are marked
  * (bit a for axis a), and the order of devices where there are several. Returns the length, which may be beyond the room. */
-size_t mesh_print_marked(const struct mesh *mesh, unsigned marked, const char *how,
-                         char text[static MESH_TEXT]);
+char *mesh_print_marked(const struct mesh *mesh, unsigned marked, const char *how,
+                        char text[static MESH_TEXT]);
 /* The same, none marked; returns `text`. */
 char *mesh_print_mapping(const struct mesh *mesh, char text[static MESH_TEXT]);
 

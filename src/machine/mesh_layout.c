@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static void add_side(struct mesh_layout *layout, int mesh_axis, int axis, int n)
 {
     layout->side[mesh_axis][layout->sides[mesh_axis]++] = (struct side){axis, n, 1, false};
@@ -163,18 +165,14 @@ int mesh_layout_parse(struct mesh_layout *layout, const char *text, const struct
 char *mesh_layout_print(const struct mesh_layout *layout, const struct slice *slice, int mesh_axis,
                         char text[static MESH_LAYOUT_TEXT])
 {
-    size_t used = 0;
+    *text = '\0';
     for (int s = 0; s < layout->sides[mesh_axis]; s++) {
         const struct side *side = &layout->side[mesh_axis][s];
-        used += (size_t)snprintf(text + used, MESH_LAYOUT_TEXT - used, "%s%c", s ? "*" : "",
-                                 slice_axis_name(side->axis));
+        text_add(text, MESH_LAYOUT_TEXT, "%s%c", s ? "*" : "", slice_axis_name(side->axis));
         if (side->n != slice->len[side->axis])
-            used += (size_t)snprintf(text + used, MESH_LAYOUT_TEXT - used, side->said ? ":%d:%d" : ":%d",
-                                     side->n, side->stride);
+            text_add(text, MESH_LAYOUT_TEXT, side->said ? ":%d:%d" : ":%d", side->n, side->stride);
     }
-    if (used == 0)
-        snprintf(text, MESH_LAYOUT_TEXT, "one chip");
-    return text;
+    return *text ? text : text_add(text, MESH_LAYOUT_TEXT, "one chip");
 }
 
 static int by_place(const void *a, const void *b)

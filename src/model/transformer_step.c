@@ -40,6 +40,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "model/gradient.h"
 #include "model/transformer_step.h"
 
@@ -261,10 +262,8 @@ static int64_t built_layers(const struct transformer *t, const struct model_opti
 /* "dp,fsdp" */
 static void name_axes(const struct transformer *t, const struct axis_list *list, char text[static AXES_TEXT])
 {
-    size_t used = 0;
     for (int i = 0; i < list->count; i++)
-        used += (size_t)snprintf(text + used, AXES_TEXT - used, "%s%s", i ? "," : "",
-                                 t->axes.axis[list->axis[i]].name);
+        text_add(text, AXES_TEXT, "%s%s", i ? "," : "", t->axes.axis[list->axis[i]].name);
 }
 
 /* Weights over all of a slice that wraps are gathered as they are, and their gradients summed whole; elsewhere both are loops beside

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/text.h"
 
 int axes_add(struct axes *axes, const char *name, int n, struct status *st)
 {
@@ -45,11 +46,9 @@ int axes_parse(const char *text, struct axes *axes, struct status *st)
 
 char *axes_print(const struct axes *axes, char text[static AXES_TEXT])
 {
-    size_t used = 0;
     text[0] = '\0';
     for (int a = 0; a < axes->count; a++)
-        used += (size_t)snprintf(text + used, AXES_TEXT - used, "%s%s=%d", a ? "," : "", axes->axis[a].name,
-                                 axes->axis[a].n);
+        text_add(text, AXES_TEXT, "%s%s=%d", a ? "," : "", axes->axis[a].name, axes->axis[a].n);
     return text;
 }
 
@@ -170,13 +169,10 @@ int axis_list_common(const struct axis_list *a, const struct axis_list *b)
 
 char *axis_list_print(const struct axis_list *list, const struct axes *axes, char text[static AXES_TEXT])
 {
-    size_t used = 0;
-    const char *before = list->count == 1 ? "" : "(";
-    for (int i = 0; i < list->count; i++, before = ",")
-        used +=
-            (size_t)snprintf(text + used, AXES_TEXT - used, "%s%s", before, axes->axis[list->axis[i]].name);
-    snprintf(text + used, AXES_TEXT - used, "%s", list->count == 0 ? "()" : list->count == 1 ? "" : ")");
-    return text;
+    strcpy(text, list->count == 1 ? "" : "(");
+    for (int i = 0; i < list->count; i++)
+        text_add(text, AXES_TEXT, "%s%s", i ? "," : "", axes->axis[list->axis[i]].name);
+    return text_add(text, AXES_TEXT, list->count == 1 ? "" : ")");
 }
 
 int axis_list_size(const struct axis_list *list, const struct axes *axes)

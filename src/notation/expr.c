@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "notation/expr.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cursor.h"
+#include "base/text.h"
 
 static const int64_t dim_most = INT64_C(1) << 40, elements_most = INT64_C(1) << 60;
 
@@ -106,10 +106,9 @@ static int parse_dim(struct cursor *c, const struct axes *axes, struct expr_size
 /* "1024x2048"; returns `text`. */
 static char *print_sizes(const struct expr_tensor *tensor, char text[static EXPR_TEXT])
 {
-    size_t used = (size_t)snprintf(text, EXPR_TEXT, "%s", "");
+    *text = '\0';
     for (int d = 0; d < tensor->dims; d++)
-        used += (size_t)snprintf(text + used, EXPR_TEXT - used, "%s%lld", d ? "x" : "",
-                                 (long long)tensor->dim[d].n);
+        text_add(text, EXPR_TEXT, "%s%lld", d ? "x" : "", (long long)tensor->dim[d].n);
     return text;
 }
 
@@ -255,38 +254,27 @@ int expr_parse(const char *text, const char *dims, enum dtype_id dtype, const st
     return check_shapes(&c, expr);
 }
 
-/* Appends as far as there is room; returns where the text ends. */
-static size_t __attribute__((format(printf, 3, 4)))
-say(char text[static EXPR_TEXT], size_t used, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    used += (size_t)vsnprintf(text + used, EXPR_TEXT - used, format, args);
-    va_end(args);
-    return used < EXPR_TEXT ? used : EXPR_TEXT - 1;
-}
-
-static size_t print_tensor(const struct expr_tensor *tensor, const struct axes *axes,
-                           char text[static EXPR_TEXT], size_t used)
+static void print_tensor(const struct expr_tensor *tensor, const struct axes *axes,
+                         char text[static EXPR_TEXT])
 {
     char list[AXES_TEXT];
-    used = say(text, used, "%s", tensor->name[0] ? tensor->name : dtype_info(tensor->dtype)->name);
+    text_add(text, EXPR_TEXT, "%s", tensor->name[0] ? tensor->name : dtype_info(tensor->dtype)->name);
     for (int d = 0; d < tensor->dims; d++) {
         const struct expr_dim *dim = &tensor->dim[d];
-        used = say(text, used, "%s%s%s%lld%s%s", d ? "," : "[", dim->name, dim->name[0] ? "=" : "",
-                   (long long)dim->n, dim->shard.count ? "@" : "",
-                   dim->shard.count ? axis_list_print(&dim->shard, axes, list) : "");
+        text_add(text, EXPR_TEXT, "%s%s%s%lld%s%s", d ? "," : "[", dim->name, dim->name[0] ? "=" : "",
+                 (long long)dim->n, dim->shard.count ? "@" : "",
+                 dim->shard.count ? axis_list_print(&dim->shard, axes, list) : "");
     }
-    return say(text, used, tensor->dims ? "]" : "[]");
+    text_add(text, EXPR_TEXT, tensor->dims ? "]" : "[]");
 }
 
 char *expr_print(const struct expr *expr, const struct axes *axes, char text[static EXPR_TEXT])
 {
-    size_t used = 0;
+    *text = '\0';
     for (int i = 0; i < expr->operands; i++)
-        used = print_tensor(&expr->operand[i], axes, text, say(text, used, i ? " . " : ""));
+        print_tensor(&expr->operand[i], axes, text_add(text, EXPR_TEXT, i ? " . " : ""));
     if (expr->has_output)
-        print_tensor(&expr->output, axes, text, say(text, used, " -> "));
+        print_tensor(&expr->output, axes, text_add(text, EXPR_TEXT, " -> "));
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/text.h"
 
 bool spec_names_axis(const struct spec *spec, int axis)
 {
@@ -66,13 +67,11 @@ int spec_parse(const char *text, const struct axes *axes, struct spec *spec, str
 
 char *spec_print(const struct spec *spec, const struct axes *axes, char text[static SPEC_TEXT])
 {
-    size_t used = (size_t)snprintf(text, SPEC_TEXT, "P(");
+    strcpy(text, "P(");
     for (int d = 0; d < spec->dims; d++) {
         char list[AXES_TEXT];
         axis_list_print(&spec->dim[d], axes, list);
-        used += (size_t)snprintf(text + used, SPEC_TEXT - used, "%s%s", d ? "," : "",
-                                 spec->dim[d].count ? list : "None");
+        text_add(text, SPEC_TEXT, "%s%s", d ? "," : "", spec->dim[d].count ? list : "None");
     }
-    snprintf(text + used, SPEC_TEXT - used, ")");
-    return text;
+    return text_add(text, SPEC_TEXT, ")");
 }

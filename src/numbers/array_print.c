@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "numbers/array.h"
 
 /* NumPy's defaults: np.printoptions(precision=8, threshold=1000, edgeitems=3, linewidth=75). */
@@ -215,11 +216,8 @@ void array_print(const struct array *array, FILE *out)
 
 char *array_print_shape(const struct array *array, char text[static ARRAY_TEXT])
 {
-    size_t used = 0;
-    text[used++] = '(';
+    strcpy(text, "(");
     for (int d = 0; d < array->dims; d++)
-        used += (size_t)snprintf(text + used, ARRAY_TEXT - used, "%s%lld", d ? ", " : "",
-                                 (long long)array->shape[d]);
-    snprintf(text + used, ARRAY_TEXT - used, array->dims == 1 ? ",)" : ")");
-    return text;
+        text_add(text, ARRAY_TEXT, "%s%lld", d ? ", " : "", (long long)array->shape[d]);
+    return text_add(text, ARRAY_TEXT, array->dims == 1 ? ",)" : ")");
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "numbers/definition.h"
 #include "numbers/memory.h"
 #include "numbers/pack.h"
@@ -400,11 +401,10 @@ static void print_place(const struct array *array, int64_t at, char text[static 
         index[d] = at % array->shape[d];
         at /= array->shape[d];
     }
-    size_t used = (size_t)snprintf(text, ARRAY_TEXT, "[");
+    strcpy(text, "[");
     for (int d = 0; d < array->dims; d++)
-        used +=
-            (size_t)snprintf(text + used, ARRAY_TEXT - used, "%s%lld", d ? ", " : "", (long long)index[d]);
-    snprintf(text + used, ARRAY_TEXT - used, "]");
+        text_add(text, ARRAY_TEXT, "%s%lld", d ? ", " : "", (long long)index[d]);
+    text_add(text, ARRAY_TEXT, "]");
 }
 
 static int compare(const struct array *got, const struct array *want, double tolerance, struct status *st)

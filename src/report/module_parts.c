@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "hlo/tally.h"
 #include "report/module_print.h"
 #include "report/table.h"
@@ -134,13 +135,12 @@ static void print_behind(const struct amounts *sum, char text[static MODULE_ROW_
     double hidden_s = sum->collective_s - sum->exposed_s, all_s = fmax(hidden_s, busy_s);
     const double seconds[] = {sum->behind_matmul_s, sum->behind_elementwise_s, all_s - busy_s};
     static const char *const names[] = {"products", "others", "collectives"};
-    int used = snprintf(text, MODULE_ROW_TEXT, "-"), n = 0;
+    *text = '\0';
     for (int i = 0; i < 3 && hidden_s > 1e-9 * sum->collective_s; i++)
-        if (seconds[i] >= 0.005 * all_s) {
-            used = n++ ? used : 0;
-            used += snprintf(text + used, (size_t)(MODULE_ROW_TEXT - used), "%s%s %.0f%%", used ? ", " : "",
-                             names[i], 100 * seconds[i] / all_s);
-        }
+        if (seconds[i] >= 0.005 * all_s)
+            text_add(text, MODULE_ROW_TEXT, "%s%s %.0f%%", *text ? ", " : "", names[i],
+                     100 * seconds[i] / all_s);
+    text_add(text, MODULE_ROW_TEXT, *text ? "" : "-");
 }
 
 static int print_over_axes(const struct module_rows *rows, FILE *out, struct status *st)

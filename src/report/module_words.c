@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "report/module_rows.h"
 
 /* What only moves elements. */
@@ -133,8 +134,7 @@ static void print_loops(const struct module *module, int32_t instruction, char t
     print_loops(module, caller, text);
     if (module_at(module, caller)->opcode != HLO_WHILE || !is_own_loop(module, caller))
         return;
-    size_t used = strlen(text);
-    snprintf(text + used, SOURCE_TEXT - used, "%s%s x%lld", used ? ", " : "",
+    text_add(text, SOURCE_TEXT, "%s%s x%lld", *text ? ", " : "",
              module_word(module, module_at(module, caller)->name),
              (long long)module_trip_count(module, caller));
 }

@@ -168,9 +168,8 @@ static void narrow(struct table *table, int width[], char left[static TABLE_WIDT
     for (int i = 2 * last + 1; i >= 0 && table->most > 0 && line_width(table, width) > table->most; i--) {
         int c = i % (last + 1), spare = i > last ? 1 : 2;
         if (table->column[c].spare == spare && !table->column[c].hidden) {
-            size_t used = strlen(left);
             table->column[c].hidden = true;
-            snprintf(left + used, TABLE_WIDTH - used, "%s%s", used ? ", " : "", table->column[c].name);
+            text_add(left, TABLE_WIDTH, "%s%s", *left ? ", " : "", table->column[c].name);
         }
     }
     int over = table->most > 0 ? line_width(table, width) - table->most : 0;

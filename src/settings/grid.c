@@ -111,13 +111,11 @@ const char *grid_text(const struct grid *grid, int64_t index, const struct optio
 
 char *grid_print_given(const struct grid *grid, int64_t index, char *text, size_t room)
 {
-    size_t used = 0;
     *text = '\0';
-    for (int d = 0; d < grid->dims && used < room; d++) {
+    for (int d = 0; d < grid->dims; d++) {
         const struct option_row *option = &option_table[grid->option[d]];
         if (!option->has_column && option->group != GROUP_ENGINE && !grid_is_idle(grid, index, option))
-            used += (size_t)snprintf(text + used, room - used, "%s%s=%s", used ? " " : "", option->name,
-                                     grid_text(grid, index, option));
+            text_add(text, room, "%s%s=%s", *text ? " " : "", option->name, grid_text(grid, index, option));
     }
     return text;
 }
@@ -126,18 +124,16 @@ char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.,=+@_-";
     enum { SHORT = 24 };
-    size_t used = 0;
     *text = '\0';
-    for (int d = 0; d < grid->dims && used < room; d++) {
+    for (int d = 0; d < grid->dims; d++) {
         const struct option_row *option = &option_table[grid->option[d]];
-        const char *value = grid_text(grid, index, option), *separator = used ? "-" : "";
+        const char *value = grid_text(grid, index, option), *separator = *text ? "-" : "";
         if (grid->count[d] < 2)
             continue;
         if (value[strspn(value, plain)] == '\0' && strlen(value) <= SHORT && d != grid->leader)
-            used += (size_t)snprintf(text + used, room - used, "%s%s", separator, value);
+            text_add(text, room, "%s%s", separator, value);
         else
-            used += (size_t)snprintf(text + used, room - used, "%s%s%d", separator, option->name,
-                                     grid_value(grid, index, option));
+            text_add(text, room, "%s%s%d", separator, option->name, grid_value(grid, index, option));
     }
     return text;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "compile/lower_devices.h"
 #include "engine/timing.h"
@@ -377,12 +378,12 @@ static int describe_rings(struct collective_job *c, const struct job *job, struc
 static void describe_devices(const struct collective_job *c, const struct job *job, struct result *result)
 {
     const struct mesh *mesh = &job->machine.mesh;
-    size_t used = 0;
-    for (int a = 0; a < mesh->axes.count && used < sizeof result->rings; a++)
-        used += (size_t)snprintf(result->rings + used, sizeof result->rings - used, "%s%s on %s",
-                                 a ? ", " : "", mesh->axes.axis[a].name, mesh->lay[a].how);
-    if (*c->lie && used < sizeof result->rings)
-        snprintf(result->rings + used, sizeof result->rings - used, ": %s", c->lie);
+    *result->rings = '\0';
+    for (int a = 0; a < mesh->axes.count; a++)
+        text_add(result->rings, sizeof result->rings, "%s%s on %s", a ? ", " : "", mesh->axes.axis[a].name,
+                 mesh->lay[a].how);
+    if (*c->lie)
+        text_add(result->rings, sizeof result->rings, ": %s", c->lie);
 }
 
 static int collective_describe(const struct job *job, const struct trace *trace, struct result *result,

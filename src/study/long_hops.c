@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "study/collective_job.h"
 #include "study/ring_choice.h"
@@ -88,14 +89,14 @@ int long_hops_print(const struct collective_job *c, const struct job *job, char 
     int code = find_order(c, job, order, &time_s, st);
     if (code < 0)
         return code;
-    size_t used = (size_t)snprintf(text, RESULT_LINE, "neighbours over %s are up to %d hops apart",
-                                   axis_list_print(&c->axes, &mesh->axes, axes), links);
+    snprintf(text, RESULT_LINE, "neighbours over %s are up to %d hops apart",
+             axis_list_print(&c->axes, &mesh->axes, axes), links);
     double ideal_s = ring_choice_ideal_s(c, job);
     if (!isnan(time_s))
-        snprintf(text + used, RESULT_LINE - used, "; --mesh %s has all side by side: %s", order,
+        text_add(text, RESULT_LINE, "; --mesh %s has all side by side: %s", order,
                  units_print_time(time_s, time));
     else if (!isnan(ideal_s))
-        snprintf(text + used, RESULT_LINE - used, ", in every order of the axes; side by side: %s",
+        text_add(text, RESULT_LINE, ", in every order of the axes; side by side: %s",
                  units_print_time(ideal_s, time));
     return 0;
 }

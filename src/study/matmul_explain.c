@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "collective/collective.h"
 #include "compile/lower.h"
@@ -241,7 +242,7 @@ int matmul_print_rings(const struct module *module, const struct mesh *mesh, cha
     for (int32_t at = 0; at < module->instructions; at++)
         if (begins_loop(module, at, mesh, &over) && over.count == 1 && mesh->layout.sides[over.axis[0]] > 1)
             looped |= 1u << over.axis[0];
-    size_t used = mesh_print_marked(mesh, looped, " as one ring", rings);
+    mesh_print_marked(mesh, looped, " as one ring", rings);
     for (int32_t at = 0; at < module->instructions; at++) {
         struct ring ring;
         if (!begins_loop(module, at, mesh, &over) || !module_label(module, at, "loop", loop, sizeof loop) ||
@@ -251,8 +252,8 @@ int matmul_print_rings(const struct module *module, const struct mesh *mesh, cha
         if (ring_of_loop(&ring, mesh, &over, st) < 0)
             return st->code;
         axis_list_print(&over, &mesh->axes, axes);
-        if (over.count > 1 && used < RESULT_LINE)
-            used += (size_t)snprintf(rings + used, RESULT_LINE - used, ", one ring over %s", axes);
+        if (over.count > 1)
+            text_add(rings, RESULT_LINE, ", one ring over %s", axes);
         int code = 0;
         double bytes = shape_bytes(module, module_at(module, module_operand(module, at, 0))->shape);
         if (ring.edge_links > 1 && !*edges && !mesh->slice->link)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "hlo/tally.h"
 #include "settings/option.h"
@@ -24,7 +25,6 @@ static int print_axes(const struct module *base, const struct mesh *mesh, char t
     struct axis_list over;
     char axes[TALLY_AXES];
     unsigned used = 0;
-    size_t n = 0;
     for (int32_t at = 0; at < base->instructions; at++) {
         if (module_number(base, at, ATTR_REPLICA_GROUPS, -1) < 0)
             continue;
@@ -35,7 +35,7 @@ static int print_axes(const struct module *base, const struct mesh *mesh, char t
     *text = '\0';
     for (int a = 0; a < mesh->axes.count; a++)
         if (used & 1u << a)
-            n += (size_t)snprintf(text + n, RESULT_LINE - n, "%s%s", n ? "," : "", mesh->axes.axis[a].name);
+            text_add(text, RESULT_LINE, "%s%s", *text ? "," : "", mesh->axes.axis[a].name);
     return 0;
 }
 
@@ -200,13 +200,12 @@ static const char *gather_name(const struct matmul_job *m)
 /* What the textbook's plans take instead. */
 static void print_textbook(const struct matmul_job *m, char text[static RESULT_LINE])
 {
-    size_t used = strlen(text);
     char time[UNITS_TEXT];
     double time_s = m->m.own_s;
     for (int o = 0; o < m->m.others; o++)
         if (!m->m.other[o].plan.planned)
             time_s = fmin(time_s, m->m.other[o].time_s);
-    snprintf(text + used, RESULT_LINE - used, "; --plan textbook %s", units_print_time(time_s, time));
+    text_add(text, RESULT_LINE, "; --plan textbook %s", units_print_time(time_s, time));
 }
 
 static void print_gathers(const struct matmul_job *m, char text[static RESULT_LINE])
@@ -215,13 +214,12 @@ static void print_gathers(const struct matmul_job *m, char text[static RESULT_LI
     const unsigned after[] = {0, m->chain.choices};
     char time[UNITS_TEXT];
     for (int i = 0; i < 2 && m->chain.choices; i++) {
-        size_t used = strlen(text);
         double time_s = after[i] == m->own.after ? m->m.own_s : 0;
         for (int o = 0; o < m->m.others; o++)
             if (!m->m.other[o].plan.planned && m->m.other[o].plan.after == after[i])
                 time_s = m->m.other[o].time_s;
         if (after[i] != taken(m)->after)
-            snprintf(text + used, RESULT_LINE - used, "; --gather %s %s", name[i],
+            text_add(text, RESULT_LINE, "; --gather %s %s", name[i],
                      time_s > 0 ? units_print_time(time_s, time) : "is possible, too");
     }
 }
@@ -281,9 +279,8 @@ static void print_plan(const struct matmul_job *m, char text[static RESULT_LINE]
 {
     int passes = m->m.options.roofline.passes;
     chain_explain(&m->m.step.base, text, RESULT_LINE);
-    size_t used = strlen(text);
     if (m->takes_passes)
-        snprintf(text + used, RESULT_LINE - used, "; f32 as %d bf16 pass%s", passes, passes > 1 ? "es" : "");
+        text_add(text, RESULT_LINE, "; f32 as %d bf16 pass%s", passes, passes > 1 ? "es" : "");
 }
 
 /* Is a collective written as such, and not as permutes of a loop? */

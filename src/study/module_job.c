@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "hlo/communication.h"
 #include "settings/option.h"
 #include "study/job.h"
@@ -333,7 +334,6 @@ const struct module_job *module_job_of(const struct job *job)
 char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS])
 {
     double bound_s[BOUND_KINDS] = {0}, all_s = 0;
-    int used = 0;
     for (int32_t i = 0; i < m->lower.items; i++) {
         const struct lowered *item = &m->lower.item[i];
         if (!(item->seconds > 0) || !item->product)
@@ -350,8 +350,8 @@ char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS
             return text;
         const char *name = bound_kind_name((enum bound_kind)most);
         double percent = 100 * bound_s[most] / all_s;
-        used += snprintf(text + used, (size_t)(RESULT_WORDS - used), percent < 99.95 ? "%s%s %.3g%%" : "%s%s",
-                         used ? ", " : "", name, percent);
+        text_add(text, RESULT_WORDS, percent < 99.95 ? "%s%s %.3g%%" : "%s%s", *text ? ", " : "", name,
+                 percent);
         bound_s[most] = 0;
     }
 }
@@ -359,7 +359,6 @@ char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS
 void module_job_rests_on(const struct module_job *m, char *text, size_t room)
 {
     double basis_s[BASES] = {0}, all_s = 0, nothing = 0;
-    size_t used = 0;
     *text = '\0';
     if (m->options.compute == COMPUTE_ROOFLINE)
         return;
@@ -371,11 +370,10 @@ void module_job_rests_on(const struct module_job *m, char *text, size_t room)
     }
     for (int b = BASIS_NOTHING + 1; b < BASES; b++)
         if (basis_s[b] > 0)
-            used += (size_t)snprintf(text + used, room - used, "%s%s %.3g%%", used ? ", " : "",
-                                     basis_name((enum basis)b), 100 * basis_s[b] / all_s);
+            text_add(text, room, "%s%s %.3g%%", *text ? ", " : "", basis_name((enum basis)b),
+                     100 * basis_s[b] / all_s);
     if (nothing > 0)
-        snprintf(text + used, room - used, "%s%s for %.0f ops", used ? ", " : "", basis_name(BASIS_NOTHING),
-                 nothing);
+        text_add(text, room, "%s%s for %.0f ops", *text ? ", " : "", basis_name(BASIS_NOTHING), nothing);
 }
 
 int module_job_read(const struct point *point, struct catalog *catalog, struct module *module,

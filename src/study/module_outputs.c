@@ -6,30 +6,26 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/text.h"
 #include "machine/roofline.h"
 #include "study/time_breakdown.h"
 #include "study/validate.h"
 
 /* "tp=0.0123 fsdp=3e-06": seconds by mesh axes, most first. */
-static size_t print_exposed(const struct time_breakdown *spent, const char *before, char *text, size_t room)
+static void print_exposed(const struct time_breakdown *spent, const char *before, char *text, size_t room)
 {
-    size_t used = 0;
-    text[0] = '\0';
-    for (int i = 0; i < spent->lists && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%s%s=%.4g", i ? " " : "", before,
-                                 spent->exposed[i].axes, spent->exposed[i].seconds);
-    return used;
+    for (int i = 0; i < spent->lists; i++)
+        text_add(text, room, "%s%s%s=%.4g", i ? " " : "", before, spent->exposed[i].axes,
+                 spent->exposed[i].seconds);
 }
 
 /* "model=0.54 beyond=0.2 ... exposed:tp=0.0123 rest=0" */
 static void print_spent(const struct time_breakdown *spent, char *text, size_t room)
 {
-    size_t used =
-        (size_t)snprintf(text, room, "model=%.6g beyond=%.6g below_peak=%.6g hbm=%.6g others=%.6g ",
-                         spent->model_s, spent->beyond_s, spent->below_peak_s, spent->hbm_s, spent->others_s);
-    used += used < room ? print_exposed(spent, "exposed:", text + used, room - used) : 0;
-    if (used < room)
-        snprintf(text + used, room - used, "%srest=%.6g", spent->lists ? " " : "", spent->rest_s);
+    snprintf(text, room, "model=%.6g beyond=%.6g below_peak=%.6g hbm=%.6g others=%.6g ", spent->model_s,
+             spent->beyond_s, spent->below_peak_s, spent->hbm_s, spent->others_s);
+    print_exposed(spent, "exposed:", text, room);
+    text_add(text, room, "%srest=%.6g", spent->lists ? " " : "", spent->rest_s);
 }
 
 /* What would make the step fit, in words. */

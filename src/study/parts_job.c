@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "settings/option.h"
 #include "study/parts.h"
 
@@ -107,30 +108,26 @@ static double took_s(const struct parts_job *p, const struct trace *trace, int w
 static void print_each(const struct parts *parts, const double value[], const char *format,
                        char text[static RESULT_LINE])
 {
-    size_t used = 0;
     *text = '\0';
     for (int i = 0; i < parts->parts; i++)
-        for (int t = -1; t < parts->transfers && used < RESULT_LINE; t++) {
+        for (int t = -1; t < parts->transfers; t++) {
             const struct transfer *transfer = &parts->transfer[t < 0 ? 0 : t];
             if (t >= 0 && transfer->from != parts->order[i])
                 continue;
-            used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s%s%s%s=", used ? " " : "",
-                                     parts->part[parts->order[i]].name, t < 0 ? "" : ">",
-                                     t < 0 ? "" : parts->part[transfer->to].name);
-            if (used < RESULT_LINE)
-                used += (size_t)snprintf(text + used, RESULT_LINE - used, format,
-                                         value[t < 0 ? parts->order[i] : parts->parts + t]);
+            text_add(text, RESULT_LINE, "%s%s%s%s=", *text ? " " : "", parts->part[parts->order[i]].name,
+                     t < 0 ? "" : ">", t < 0 ? "" : parts->part[transfer->to].name);
+            text_add(text, RESULT_LINE, format, value[t < 0 ? parts->order[i] : parts->parts + t]);
         }
 }
 
 /* "teacher:tp=4 student:dp=4" */
 static void print_meshes(const struct parts *parts, char *text, size_t room)
 {
-    size_t used = 0;
-    for (int i = 0; i < parts->parts && used < room; i++) {
+    *text = '\0';
+    for (int i = 0; i < parts->parts; i++) {
         char axes[AXES_TEXT];
-        used += (size_t)snprintf(text + used, room - used, "%s%s:%s", i ? " " : "", parts->part[i].name,
-                                 axes_print(&parts->part[i].mesh.axes, axes));
+        text_add(text, room, "%s%s:%s", i ? " " : "", parts->part[i].name,
+                 axes_print(&parts->part[i].mesh.axes, axes));
     }
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "engine/timing.h"
 #include "study/parts.h"
 
@@ -35,17 +36,15 @@ int parts_order(struct parts *s, struct status *st)
 
 char *flow_print(const struct parts *parts, char text[static RESULT_LINE])
 {
-    size_t used = 0;
+    *text = '\0';
     for (int batch = 0; batch < PRINTED; batch++)
-        for (int i = 0; i < parts->parts && used < RESULT_LINE; i++) {
+        for (int i = 0; i < parts->parts; i++) {
             const struct part *part = &parts->part[parts->order[i]];
-            used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s %d, ", part->name, batch);
-            if (part->gives && used < RESULT_LINE)
-                used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s sends %d, ", part->name, batch);
+            text_add(text, RESULT_LINE, "%s %d, ", part->name, batch);
+            if (part->gives)
+                text_add(text, RESULT_LINE, "%s sends %d, ", part->name, batch);
         }
-    if (used < RESULT_LINE)
-        snprintf(text + used, RESULT_LINE - used, "...");
-    return text;
+    return text_add(text, RESULT_LINE, "...");
 }
 
 struct writer {

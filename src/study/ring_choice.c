@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "study/collective_job.h"
 
 static int no_lines(const struct mesh *mesh, const struct axis_list *list, struct status *st)
@@ -365,9 +366,8 @@ char *ring_choice_print(const struct collective_job *c, const struct mesh *mesh,
         if (axis_list_has(&c->axes, a) && mesh->lay[a].physical < 0 &&
             mesh->layout.sides[a] + c->axes.count > 2)
             walked |= 1u << a;
-    size_t used = mesh_print_marked(mesh, walked, how[c->choice.form], text);
-    if (c->choice.form == RING_FORM_RING && used < RESULT_LINE)
-        snprintf(text + used, RESULT_LINE - used, ", one ring over %s",
-                 axis_list_print(&c->axes, &mesh->axes, axes));
+    mesh_print_marked(mesh, walked, how[c->choice.form], text);
+    if (c->choice.form == RING_FORM_RING)
+        text_add(text, RESULT_LINE, ", one ring over %s", axis_list_print(&c->axes, &mesh->axes, axes));
     return text;
 }

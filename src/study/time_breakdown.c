@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "machine/roofline.h"
 
 static double first_start_s(const struct trace *trace, int32_t first, int32_t last)
@@ -219,32 +220,27 @@ int instruction_times(const struct module_job *m, const struct trace *trace,
 }
 
 /* "tp": the mesh axes of a model along which a permute moves something. */
-static void print_moved(const struct module_job *m, int32_t permute, char text[static TALLY_AXES])
+static void print_moved(const struct axes *axes, const int64_t pair[], int numbers, char *text)
 {
-    const struct axes *axes = &m->step.model.axes;
-    int numbers;
-    const int64_t *pair = module_numbers(&m->module, permute, ATTR_SOURCE_TARGET_PAIRS, &numbers);
-    size_t used = 0;
-    for (int a = 0; a < axes->count && used < TALLY_AXES; a++) {
+    for (int a = 0; a < axes->count; a++) {
         bool moved = false;
         for (int p = 0; p + 1 < numbers && !moved; p += 2)
             moved = axes_coord(axes, (int)pair[p], a) != axes_coord(axes, (int)pair[p + 1], a);
         if (moved)
-            used +=
-                (size_t)snprintf(text + used, TALLY_AXES - used, "%s%s", used ? "," : "", axes->axis[a].name);
+            text_add(text, TALLY_AXES, "%s%s", *text ? "," : "", axes->axis[a].name);
     }
 }
 
 const char *instruction_axes(const struct module_job *m, int32_t collective, char text[static TALLY_AXES])
 {
-    int pairs;
+    int numbers;
     if (module_number(&m->module, collective, ATTR_REPLICA_GROUPS, -1) >= 0)
         return tally_axes(&m->module, collective, text);
-    module_numbers(&m->module, collective, ATTR_SOURCE_TARGET_PAIRS, &pairs);
-    snprintf(text, TALLY_AXES, "%d pairs", pairs / 2);
+    const int64_t *pair = module_numbers(&m->module, collective, ATTR_SOURCE_TARGET_PAIRS, &numbers);
+    *text = '\0';
     if (m->of_model)
-        print_moved(m, collective, text);
-    return text;
+        print_moved(&m->step.model.axes, pair, numbers, text);
+    return *text ? text : text_add(text, TALLY_AXES, "%d pairs", numbers / 2);
 }
 
 static struct spent_axes *exposed_over(struct time_breakdown *spent, const char *axes)
