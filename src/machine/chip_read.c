@@ -12,18 +12,13 @@
 
 /* How a value is read, and where it goes. */
 enum field_kind {
-    FIELD_BANDWIDTH,
-    FIELD_TIME,
-    FIELD_FREQUENCY,
+    FIELD_QUANTITY,
     FIELD_BYTES,
     FIELD_INT,
     FIELD_SHAPE,
     FIELD_OFFERS,
-    FIELD_WRAP,
-    FIELD_TWIST,
-    FIELD_WORD, /* of a list */
-    FIELD_TRAYS,
-    FIELD_FRAC,
+    FIELD_CHOICE, /* the place of a word in a list */
+    FIELD_WORD,   /* the word itself */
     FIELD_FACTOR, /* about 1 */
     FIELD_SHARES, /* by bytes */
     FIELD_WIDTHS, /* by the width of a head */
@@ -32,59 +27,15 @@ enum field_kind {
     FIELD_EFFICIENCIES,
 };
 
+typedef int parse_quantity(const char *what, const char *text, double *value, struct status *st);
+
 struct field {
     const char *name;
     enum field_kind kind;
-    size_t offset; /* in struct chip */
+    size_t offset;            /* in struct chip */
+    parse_quantity *parse;    /* of a quantity */
+    const char *const *words; /* of a choice or a word */
 };
-
-static const struct field fields[] = {
-    {"pod", FIELD_SHAPE, offsetof(struct chip, pod)},
-    {"slices", FIELD_OFFERS, offsetof(struct chip, offers)},
-    {"host", FIELD_SHAPE, offsetof(struct chip, host)},
-    {"cores", FIELD_INT, offsetof(struct chip, cores)},
-    {"tensorcores", FIELD_INT, offsetof(struct chip, tensorcores)},
-    {"wrap", FIELD_WRAP, offsetof(struct chip, wrap)},
-    {"twist", FIELD_TWIST, offsetof(struct chip, twist)},
-    {"peak", FIELD_PEAKS, offsetof(struct chip, peak_flops)},
-    {"matmul_efficiency", FIELD_EFFICIENCIES, offsetof(struct chip, efficiency)},
-    {"product_estimate", FIELD_RULE, offsetof(struct chip, product_rule)},
-    {"attention_efficiency", FIELD_WIDTHS, offsetof(struct chip, attention_efficiency)},
-    {"contention", FIELD_FRAC, offsetof(struct chip, contention_frac)},
-    {"step_efficiency", FIELD_FACTOR, offsetof(struct chip, step_efficiency)},
-    {"hbm_capacity", FIELD_BYTES, offsetof(struct chip, hbm_bytes)},
-    {"hbm_limit", FIELD_BYTES, offsetof(struct chip, hbm_limit_bytes)},
-    {"hbm_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, hbm_Bps)},
-    {"hbm_efficiency", FIELD_SHARES, offsetof(struct chip, hbm_efficiency)},
-    {"link_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, link_Bps)},
-    {"link_nominal", FIELD_BANDWIDTH, offsetof(struct chip, link_nominal_Bps)},
-    {"joint_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, joint_Bps)},
-    {"reduce_rate", FIELD_BANDWIDTH, offsetof(struct chip, reduce_Bps)},
-    {"hop_latency", FIELD_TIME, offsetof(struct chip, hop_latency_s)},
-    {"pcie_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, pcie_Bps)},
-    {"dcn_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, dcn_Bps)},
-    {"setup", FIELD_TIME, offsetof(struct chip, setup_s)},
-    {"launch_overhead", FIELD_TIME, offsetof(struct chip, launch_overhead_s)},
-    {"clock", FIELD_FREQUENCY, offsetof(struct chip, clock_Hz)},
-    {"loop_hbm_efficiency", FIELD_FRAC, offsetof(struct chip, loop_hbm_efficiency)},
-    {"loop_overhead", FIELD_TIME, offsetof(struct chip, loop_overhead_s)},
-    {"mxu_tile", FIELD_INT, offsetof(struct chip, mxu_tile)},
-    {"ring", FIELD_WORD, offsetof(struct chip, ring)},
-    {"algorithm", FIELD_WORD, offsetof(struct chip, algorithm)},
-    {"collective_queue", FIELD_WORD, offsetof(struct chip, collective_queue)},
-    {"jax_mesh", FIELD_WORD, offsetof(struct chip, jax_mesh)},
-    {"jax_trays", FIELD_TRAYS, offsetof(struct chip, trays)},
-};
-
-/* The values of a FIELD_WORD. */
-static const struct {
-    const char *name, *words[4];
-} word_lists[] = {{"ring", {"uni", "bidi", "bidi-half", NULL}},
-                  {"algorithm", {"schedule", "xla", NULL}},
-                  {"collective_queue", {"tensorcore", "sparsecore", NULL}},
-                  {"jax_mesh", {"whole axes", "split axes", NULL}}};
-
-enum { FIELDS = sizeof fields / sizeof *fields };
 
 const char *const chip_wrap_names[] = {[CHIP_WRAP_FULL_POD] = "full pod only",
                                        [CHIP_WRAP_CUBES] = "multiples of 4x4x4",
@@ -95,6 +46,51 @@ const char *const chip_wrap_names[] = {[CHIP_WRAP_FULL_POD] = "full pod only",
 
 static const char *const twist_names[] = {
     [CHIP_TWIST_NEVER] = "never", [CHIP_TWIST_DOUBLED] = "nxnx2n and nx2nx2n", NULL};
+static const char *const ring_words[] = {"uni", "bidi", "bidi-half", NULL};
+static const char *const algorithm_words[] = {"schedule", "xla", NULL};
+static const char *const collective_queue_words[] = {"tensorcore", "sparsecore", NULL};
+static const char *const jax_mesh_words[] = {"whole axes", "split axes", NULL};
+
+#define OF(member) .offset = offsetof(struct chip, member)
+static const struct field fields[] = {
+    {"pod", FIELD_SHAPE, OF(pod)},
+    {"slices", FIELD_OFFERS, OF(offers)},
+    {"host", FIELD_SHAPE, OF(host)},
+    {"cores", FIELD_INT, OF(cores)},
+    {"tensorcores", FIELD_INT, OF(tensorcores)},
+    {"wrap", FIELD_CHOICE, OF(wrap), .words = chip_wrap_names},
+    {"twist", FIELD_CHOICE, OF(twist), .words = twist_names},
+    {"peak", FIELD_PEAKS, OF(peak_flops)},
+    {"matmul_efficiency", FIELD_EFFICIENCIES, OF(efficiency)},
+    {"product_estimate", FIELD_RULE, OF(product_rule)},
+    {"attention_efficiency", FIELD_WIDTHS, OF(attention_efficiency)},
+    {"contention", FIELD_QUANTITY, OF(contention_frac), .parse = units_parse_fraction},
+    {"step_efficiency", FIELD_FACTOR, OF(step_efficiency)},
+    {"hbm_capacity", FIELD_BYTES, OF(hbm_bytes)},
+    {"hbm_limit", FIELD_BYTES, OF(hbm_limit_bytes)},
+    {"hbm_bandwidth", FIELD_QUANTITY, OF(hbm_Bps), .parse = units_parse_bandwidth},
+    {"hbm_efficiency", FIELD_SHARES, OF(hbm_efficiency)},
+    {"link_bandwidth", FIELD_QUANTITY, OF(link_Bps), .parse = units_parse_bandwidth},
+    {"link_nominal", FIELD_QUANTITY, OF(link_nominal_Bps), .parse = units_parse_bandwidth},
+    {"joint_bandwidth", FIELD_QUANTITY, OF(joint_Bps), .parse = units_parse_bandwidth},
+    {"reduce_rate", FIELD_QUANTITY, OF(reduce_Bps), .parse = units_parse_bandwidth},
+    {"hop_latency", FIELD_QUANTITY, OF(hop_latency_s), .parse = units_parse_time},
+    {"pcie_bandwidth", FIELD_QUANTITY, OF(pcie_Bps), .parse = units_parse_bandwidth},
+    {"dcn_bandwidth", FIELD_QUANTITY, OF(dcn_Bps), .parse = units_parse_bandwidth},
+    {"setup", FIELD_QUANTITY, OF(setup_s), .parse = units_parse_time},
+    {"launch_overhead", FIELD_QUANTITY, OF(launch_overhead_s), .parse = units_parse_time},
+    {"clock", FIELD_QUANTITY, OF(clock_Hz), .parse = units_parse_frequency},
+    {"loop_hbm_efficiency", FIELD_QUANTITY, OF(loop_hbm_efficiency), .parse = units_parse_fraction},
+    {"loop_overhead", FIELD_QUANTITY, OF(loop_overhead_s), .parse = units_parse_time},
+    {"mxu_tile", FIELD_INT, OF(mxu_tile)},
+    {"ring", FIELD_WORD, OF(ring), .words = ring_words},
+    {"algorithm", FIELD_WORD, OF(algorithm), .words = algorithm_words},
+    {"collective_queue", FIELD_WORD, OF(collective_queue), .words = collective_queue_words},
+    {"jax_mesh", FIELD_WORD, OF(jax_mesh), .words = jax_mesh_words},
+    {"jax_trays", FIELD_CHOICE, OF(trays), .words = slice_trays_names},
+};
+
+enum { FIELDS = sizeof fields / sizeof *fields };
 
 /* Places a value under its key among the facts; a measured one takes the place of the book's. */
 static int note_fact(struct chip *chip, const struct node *node, struct chip_fact fact, struct status *st)
@@ -147,8 +143,6 @@ static int read_fact(struct chip *chip, const struct node *node, const char *key
     return code < 0 ? code : note_fact(chip, node, fact, st);
 }
 
-typedef int parse_quantity(const char *what, const char *text, double *value, struct status *st);
-
 /* Reads a quantity, which may have to be more than nothing: a link without bandwidth moves nothing, ever. */
 static int read_quantity(const struct node *node, const char *what, parse_quantity *parse, bool above_zero,
                          double *value, struct status *st)
@@ -198,17 +192,15 @@ static int read_offers(const struct node *node, const char *text, struct chip_of
     return 0;
 }
 
-static int read_word(const struct field *field, const struct node *node, const char *text, const char **to,
+static int read_word(const struct field *field, const struct node *node, const char *text, void *to,
                      struct status *st)
 {
-    size_t list = 0;
-    while (strcmp(word_lists[list].name, field->name) != 0)
-        list++;
-    int at = text_choice(field->name, text, word_lists[list].words, st);
-    if (at < 0)
-        return node_prefix(node, st, at);
-    *to = word_lists[list].words[at];
-    return 0;
+    int at = text_choice(field->name, text, field->words, st);
+    if (at >= 0 && field->kind == FIELD_CHOICE)
+        *(int *)to = at;
+    else if (at >= 0)
+        *(const char **)to = field->words[at];
+    return node_prefix(node, st, at < 0 ? at : 0);
 }
 
 /* A field that is one value. */
@@ -222,14 +214,8 @@ static int read_value(struct chip *chip, const struct field *field, const struct
     if (code < 0)
         return code;
     switch (field->kind) {
-    case FIELD_BANDWIDTH:
-        return read_quantity(node, field->name, units_parse_bandwidth, true, to, st);
-    case FIELD_TIME:
-        return read_quantity(node, field->name, units_parse_time, false, to, st);
-    case FIELD_FREQUENCY:
-        return read_quantity(node, field->name, units_parse_frequency, true, to, st);
-    case FIELD_FRAC:
-        return read_quantity(node, field->name, units_parse_fraction, true, to, st);
+    case FIELD_QUANTITY:
+        return read_quantity(node, field->name, field->parse, field->parse != units_parse_time, to, st);
     case FIELD_FACTOR:
         code = node_real(node, field->name, to, st);
         return code == 0 && !(*(double *)to > 0 && *(double *)to <= 2)
@@ -248,26 +234,9 @@ static int read_value(struct chip *chip, const struct field *field, const struct
         return read_shape(chip, node, text, to, st);
     case FIELD_OFFERS:
         return read_offers(node, text, to, st);
-    case FIELD_WRAP:
-        code = text_index(text, chip_wrap_names);
-        if (code < 0)
-            return node_prefix(node, st, text_unknown("wrap rule", text, chip_wrap_names, st));
-        *(enum chip_wrap *)to = (enum chip_wrap)code;
-        return 0;
-    case FIELD_TWIST:
-        code = text_index(text, twist_names);
-        if (code < 0)
-            return node_prefix(node, st, text_unknown("twist", text, twist_names, st));
-        *(enum chip_twist *)to = (enum chip_twist)code;
-        return 0;
+    case FIELD_CHOICE:
     case FIELD_WORD:
-        return read_word(field, node, text, (const char **)to, st);
-    case FIELD_TRAYS:
-        code = text_index(text, slice_trays_names);
-        if (code < 0)
-            return node_prefix(node, st, text_unknown("kind of tray", text, slice_trays_names, st));
-        *(enum slice_trays *)to = (enum slice_trays)code;
-        return 0;
+        return read_word(field, node, text, to, st);
     default:
         return node_fail(node, st, STATUS_INPUT, "%s is a mapping by dtype", field->name);
     }
