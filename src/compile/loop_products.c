@@ -36,29 +36,6 @@ static struct loop_product product_of(const struct loop *loop, int leg, int offs
     return (struct loop_product){.chunk = {{leg, offset, half}}, .chunks = 1, .last = loop->ring.size - 1};
 }
 
-/* What is multiplied at step t: the own piece, then what came at the step before of each leg. Returns how many products. */
-static int gathered_products(const struct loop *loop, int t, struct loop_product product[LOOP_LEGS])
-{
-    int products = 0, n = loop->ring.size;
-    if (t == 0) {
-        product[0] = product_of(loop, 0, 0, -1);
-        return 1;
-    }
-    for (int l = 0; l < loop->legs; l++) {
-        const struct loop_leg *leg = &loop->leg[l];
-        if (t > leg->steps)
-            continue;
-        struct loop_product *p = &product[products++];
-        *p = product_of(loop, l, -leg->sign * t, leg->half);
-        p->accumulates = true;
-        p->first = loop_is_line(loop) && leg->sign > 0 ? t : 0;
-        p->last = loop_is_line(loop) && leg->sign < 0 ? n - 1 - t : n - 1;
-    }
-    if (products == 2 && product[0].chunk[0].half >= 0)
-        product[0].chunk[product[0].chunks++] = product[--products].chunk[0];
-    return products;
-}
-
 bool loop_is_xla(const struct overlap *o, const struct loop *loop)
 {
     return loop->way == OVERLAP_UNI && o->options->xla_loops;
@@ -70,25 +47,22 @@ bool loop_is_windowed(const struct overlap *o, const struct loop *loop)
            loop->ring.size % 2 == 0;
 }
 
-/* The same of a scatter: the pieces of devices farther on, at last the own one. */
-static int scattered_products(const struct overlap *o, const struct loop *loop, int t,
-                              struct loop_product product[LOOP_LEGS])
+/* What each leg multiplies at step t: of a gather what came at the step before, of a scatter the pieces of devices farther on. On a
+ * line only the devices take part that the piece has come to, or has to pass. Returns how many products. */
+static int products_of_legs(const struct loop *loop, int t, struct loop_product product[LOOP_LEGS])
 {
     int products = 0, n = loop->ring.size;
-    if (loop_is_xla(o, loop) || t == loop_last_step(loop)) {
-        product[0] = product_of(loop, 0, loop_is_xla(o, loop) ? -t - 1 : 0, -1);
-        product[0].accumulates = t > 0;
-        return 1;
-    }
+    bool gathers = loop->kind == LOOP_GATHER;
     for (int l = 0; l < loop->legs; l++) {
         const struct loop_leg *leg = &loop->leg[l];
-        if (t >= leg->steps)
+        bool rising = (leg->sign > 0) == gathers; /* those at the end of the line */
+        if (gathers ? t > leg->steps : t >= leg->steps)
             continue;
         struct loop_product *p = &product[products++];
-        *p = product_of(loop, l, leg->sign * (leg->steps - t), leg->half);
+        *p = product_of(loop, l, leg->sign * (gathers ? -t : leg->steps - t), leg->half);
         p->accumulates = t > 0;
-        p->first = loop_is_line(loop) && leg->sign < 0 ? n - 1 - t : 0;
-        p->last = loop_is_line(loop) && leg->sign > 0 ? t : n - 1;
+        p->first = !loop_is_line(loop) || !rising ? 0 : gathers ? t : n - 1 - t;
+        p->last = !loop_is_line(loop) || rising ? n - 1 : gathers ? n - 1 - t : t;
     }
     if (products == 2 && product[0].chunk[0].half >= 0)
         product[0].chunk[product[0].chunks++] = product[--products].chunk[0];
@@ -100,9 +74,14 @@ bool loop_is_chunked(const struct overlap *o, const struct loop *loop)
     return loop->kind == LOOP_REDUCE && o->options->chunks > 0;
 }
 
+/* A gather begins with the own piece, and a scatter ends with it. */
 int loop_products(const struct overlap *o, const struct loop *loop, int t,
                   struct loop_product product[LOOP_LEGS])
 {
-    return loop->kind == LOOP_GATHER ? gathered_products(loop, t, product)
-                                     : scattered_products(o, loop, t, product);
+    bool gathers = loop->kind == LOOP_GATHER, xla = !gathers && loop_is_xla(o, loop);
+    if (!xla && t != (gathers ? 0 : loop_last_step(loop)))
+        return products_of_legs(loop, t, product);
+    product[0] = product_of(loop, 0, xla ? -t - 1 : 0, -1);
+    product[0].accumulates = t > 0;
+    return 1;
 }
