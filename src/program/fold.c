@@ -171,16 +171,22 @@ static int find_periods(struct fold *fold, const struct program *program, struct
     return room ? 0 : status_nomem(st);
 }
 
-int fold_first(const struct fold *fold, int chip)
+/* The first of the chips that are alike, numbered among boxes of `to`, of a chip that is numbered among boxes of `from`. */
+static int renumber(const struct fold *fold, int chip, const int from[], const int to[])
 {
-    int coord[SLICE_AXES], original = 0;
+    int coord[SLICE_AXES], number = 0;
     for (int a = SLICE_AXES - 1; a >= 0; a--) {
-        coord[a] = chip % fold->period[a];
-        chip /= fold->period[a];
+        coord[a] = chip % from[a] % fold->period[a];
+        chip /= from[a];
     }
     for (int a = 0; a < SLICE_AXES; a++)
-        original = original * fold->span[a] + coord[a];
-    return original;
+        number = number * to[a] + coord[a];
+    return number;
+}
+
+int fold_first(const struct fold *fold, int chip)
+{
+    return renumber(fold, chip, fold->period, fold->span);
 }
 
 /* The table of the quotient's chips; NULL when memory runs out. */
@@ -294,14 +300,7 @@ void fold_free(struct fold *fold)
 
 int fold_chip(const struct fold *fold, int chip)
 {
-    int coord[SLICE_AXES], folded = 0;
-    for (int a = SLICE_AXES - 1; a >= 0; a--) {
-        coord[a] = chip % fold->span[a] % fold->period[a];
-        chip /= fold->span[a];
-    }
-    for (int a = 0; a < SLICE_AXES; a++)
-        folded = folded * fold->period[a] + coord[a];
-    return folded;
+    return renumber(fold, chip, fold->span, fold->period);
 }
 
 int fold_moved(const struct fold *fold, int from, int to, int chip)
