@@ -191,7 +191,8 @@ int axis_list_position(const struct axis_list *list, const struct axes *axes, in
     return position;
 }
 
-/* Digit by digit: each place so far becomes as many as the digit has, from the last to the first, which is where it was. */
+/* In place, digit by digit: each number so far becomes digit.n numbers. It works from the last entry to the
+ * first, since the first of the new numbers lands where the old one was. */
 void axes_count(const struct axes_digit digit[], int digits, int32_t number[])
 {
     int64_t places = 1;

@@ -16,7 +16,7 @@ bool expr_is(const char *text)
     return strchr(text, '[') != NULL;
 }
 
-/* The size of a name, which is in use from now on; NULL if it has none. */
+/* The size of a name, which is marked as used; NULL if it has none. */
 static const int64_t *find_size(struct expr_sizes *sizes, const char *name)
 {
     for (int i = 0; i < sizes->count; i++)
@@ -75,12 +75,12 @@ int expr_check_sizes(const struct expr_sizes *sizes, int given, struct status *s
     return 0;
 }
 
-/* 1024, B, B=1024, each with @X or @(dp,tp) after it. */
+/* Reads 1024, B or B=1024, each of which may be followed by @X or @(dp,tp). */
 static int parse_dim(struct cursor *c, const struct axes *axes, struct expr_sizes *sizes,
                      struct expr_dim *dim)
 {
     *dim = (struct expr_dim){.n = 0};
-    cursor_sees(c, ""); /* skips blanks */
+    cursor_sees(c, ""); /* skips spaces */
     if (*c->at < '0' || *c->at > '9')
         cursor_name(c, "a size or the name of a dim", dim->name, sizeof dim->name);
     if (!dim->name[0] || cursor_accept(c, "=")) {
@@ -125,7 +125,8 @@ static int check_elements(struct cursor *c, const struct expr_tensor *tensor)
     return 0;
 }
 
-/* "fp32", "bf17", "F32": a word that ends like a type and is none is a slip, not the name of a tensor. */
+/* "fp32", "bf17", "F32": a word that looks like a type but is none is taken for a typing error, not for the
+ * name of a tensor. */
 static bool is_almost_type(const char *word)
 {
     static const char *const begins[] = {"bf", "fp", "float", "bfloat", "int", "uint",
@@ -190,7 +191,7 @@ int expr_batches(const struct expr_dim left[], int lefts, const struct expr_dim 
     return batches;
 }
 
-/* left = left . right, as far as dims go. */
+/* Replaces the dims of `left` by those of the product left . right. */
 static int multiply_dims(struct cursor *c, struct expr_tensor *left, const struct expr_tensor *right,
                          int operand)
 {
@@ -285,8 +286,8 @@ enum dtype_id expr_wider(enum dtype_id left, enum dtype_id right)
 
 void expr_scale(struct expr *expr, const struct axes *axes, int64_t most)
 {
-    /* A dim that is contracted or kept is in two tensors, with two shardings: both must divide it, and all mesh axes
-     * together do. */
+    /* A dim appears in two tensors (it is contracted, or it is kept in the output), with two shardings, and
+     * both must divide its size. A multiple of the number of devices always does. */
     int64_t unit = axes_devices(axes);
     for (int i = 0; i <= expr->operands; i++) {
         struct expr_tensor *tensor = i < expr->operands ? &expr->operand[i] : &expr->output;

@@ -63,13 +63,13 @@ static int count_commas(const char *text)
     return n;
 }
 
-/* How long the longest list is, which shorter ones are filled up to. *room: members of so many lists of that length. */
+/* Length of the longest list, to which shorter ones are filled up. *room is the number of members of all
+ * lists at that length. */
 static int longest_list(struct cursor *c, char close, int *room)
 {
     int64_t lists = 0, longest = 0, length = 0;
     for (const char *at = c->at; *at; at++) {
-        length +=
-            isdigit((unsigned char)*at) && !isdigit((unsigned char)at[-1]); /* `at` stands after a bracket */
+        length += isdigit((unsigned char)*at) && !isdigit((unsigned char)at[-1]); /* `at` follows a bracket */
         if (*at != close)
             continue;
         longest = length > longest ? length : longest;
@@ -82,8 +82,8 @@ static int longest_list(struct cursor *c, char close, int *room)
                : cursor_fail(c, "groups of more than %d members in all", GROUPS_DEVICES_MAX);
 }
 
-/* "{0,1},{2,3}}": after the bracket that opens the list. No group can start after the last device, so the
- * room of `devices` members is enough, and a device that comes twice fills it before it overflows. */
+/* Reads "{0,1},{2,3}}", after the bracket that opens the list. Room for `devices` members is enough, since
+ * every device must appear once: a longer list is refused when the room is full. */
 static int parse_listed(struct cursor *c, const char *brackets, int devices, bool uneven,
                         struct groups *groups)
 {
@@ -119,7 +119,7 @@ static int parse_listed(struct cursor *c, const char *brackets, int devices, boo
     return cursor_expect(c, close);
 }
 
-/* "[2,4]": writes the dims and their product, which may not exceed `most`. */
+/* Reads "[2,4]": each dim is from `least` to `most`. */
 static int parse_dims(struct cursor *c, const char *open, const char *close, int64_t least, int most,
                       int64_t dim[IOTA_DIMS], int *dims)
 {

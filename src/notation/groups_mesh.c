@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A mesh position is written in digits, one for each axis; a part of an axis is digits of that digit. `step` is how far
- * apart two positions are whose digit differs by one. */
+/* A position in a mesh is a mixed-radix number with one digit for each axis; a part of an axis is a digit
+ * within that digit. `step` is the difference of two positions whose digit differs by one. */
 enum { MESH_AXES = 32, MESH_NAME = 64 };
 struct mesh_axis {
     char name[MESH_NAME];
@@ -15,7 +15,7 @@ struct mesh_text {
     struct mesh_axis axis[MESH_AXES];
     struct axes_digit part[MESH_AXES];
     int axes, parts, devices;
-    int *device; /* by position; NULL: the position itself */
+    int *device; /* device by position; NULL: device and position are equal */
 };
 
 /* "['x'=2,'y'=4]" */
@@ -104,8 +104,8 @@ static int read_parts(struct cursor *c, struct mesh_text *mesh)
     return cursor_expect(c, "}");
 }
 
-/* Positions that agree in all digits but those of the parts are a group: its first, which has zeros there, is the first that is
- * in no group before. */
+/* A group consists of the positions that agree in all digits except those of the parts. Its first member has
+ * zeros in these digits, so it is the lowest position that is in no earlier group. */
 static int fill(struct cursor *c, const struct mesh_text *mesh, struct groups *groups)
 {
     int64_t size = 1;

@@ -15,7 +15,7 @@ bool spec_names_axis(const struct spec *spec, int axis)
     return false;
 }
 
-/* Appends the axis to the last entry's list. Errors also say when another entry has the axis. */
+/* Appends an axis to the list of the last entry. It is an error if any entry has the axis already. */
 static int add_axis(struct spec *spec, const struct axes *axes, const char *name, struct status *st)
 {
     int axis = axes_find(axes, name);

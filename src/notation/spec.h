@@ -2,8 +2,9 @@
 /*
  * spec: JAX's PartitionSpec, `P(None, tp)`: which dims of a global array are cut over which mesh axes.
  *
- * Dim d is cut into as many equal blocks as its axes have devices, the first axis varying slowest; dims that
- * the spec does not name are whole, and devices that differ only along axes not named hold the same block.
+ * Dim d is cut into as many equal blocks as its axes have devices, the first axis varying slowest. Dims
+ * beyond the entries are whole, and devices that differ only along axes that the spec does not name hold the
+ * same block.
  *
  * Units: none. Errors: STATUS_INPUT for an axis that is unknown or named twice. Ownership: plain values.
  */
@@ -22,14 +23,14 @@ struct spec {
     struct axis_list dim[SPEC_DIMS];
 };
 
-/* Reads "P(None, tp)", "P((dp, tp), None)", "P()", with the names in quotes or not, the P left out or
- * written PartitionSpec. */
+/* Reads "P(None, tp)", "P((dp, tp), None)", "P()", with or without quotes around names; the P may be left out
+ * or written PartitionSpec. */
 int spec_parse(const char *text, const struct axes *axes, struct spec *spec, struct status *st);
 
-/* "P(None,tp)": what spec_parse() reads. Returns `text`. */
+/* Prints what spec_parse() reads, "P(None,tp)". Returns `text`. */
 char *spec_print(const struct spec *spec, const struct axes *axes, char text[static SPEC_TEXT]);
 
-/* Is the axis one that the spec cuts a dim over? */
+/* Does the spec cut a dim over this axis? */
 bool spec_names_axis(const struct spec *spec, int axis);
 
 #endif
