@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Conflicts of options: what an option's row (option.h) says that it needs or excludes, held against what was given. */
+/* Conflicts of options: checks the needs and excludes of an option's row (option.h) against the options that
+ * were given. */
 #include <string.h>
 
 #include "base/output.h"
@@ -9,15 +10,15 @@
 /* The conditions of an option have numbers: 0 is what it needs, 1 and more are what it excludes. */
 enum { NEEDS, CONDITIONS = 1 + OPTION_EXCLUDES };
 
-/* The other option of a condition; NULL where the option has no such condition. */
+/* The other option of a condition; NULL if the option has no such condition. */
 static const struct option_row *other_of(const struct option_row *option, int condition)
 {
     const char *name = condition == NEEDS ? option->needs[0] : option->excludes[condition - 1];
     return name ? option_by_name(name) : NULL;
 }
 
-/* Does the condition matter where this runs, NULL if that is not known? An option that does not apply there has another
- * fault (option_check()). */
+/* Does the condition matter for the op (NULL: not known)? If the option does not apply to the op at all,
+ * option_check() reports that instead. */
 static bool matters(const struct settings *settings, const struct option_row *option, int condition,
                     const char *op)
 {
@@ -25,7 +26,7 @@ static bool matters(const struct settings *settings, const struct option_row *op
     return ops == 0 || (op ? !(settings_kind(settings, op) & ~ops) : some == 0);
 }
 
-/* Is it met where the other option has this value, NULL if it was not given? */
+/* Is the condition met if the other option has this value (NULL: not given)? */
 static bool is_met(const struct option_row *option, int condition, const char *value)
 {
     if (condition != NEEDS)
@@ -37,7 +38,7 @@ static bool is_met(const struct option_row *option, int condition, const char *v
     return value && text_index(value, option->needs + 1) >= 0;
 }
 
-/* Does the condition leave the option no meaning in all points that the settings make? */
+/* Is the condition unmet in every point of the settings, so that the option has no meaning at all? */
 static bool is_broken(const struct settings *settings, const struct option_row *option, int condition)
 {
     const struct option_row *row = other_of(option, condition);
@@ -55,7 +56,8 @@ static bool is_broken(const struct settings *settings, const struct option_row *
            (other->count > 0 || !is_met(option, condition, NULL));
 }
 
-/* What is idle itself counts as not given: naive leaves --all-reduce no meaning, and that none to --chunks. */
+/* An option that is idle itself counts as not given: with the strategy naive --all-reduce is idle, and
+ * therefore --chunks, too. */
 bool grid_is_idle(const struct grid *grid, int64_t index, const struct option_row *option)
 {
     for (int c = 0; c < CONDITIONS; c++) {
@@ -80,14 +82,14 @@ static int fail(const struct option_row *option, int condition, struct status *s
                        value ? value : "");
 }
 
-/* The file that was given to be written; NULL if none was, or the option writes none. */
+/* The file that an option writes; NULL if the option was not given or writes no file. */
 static const char *file_of(const struct settings *settings, int option)
 {
     const struct setting *setting = &settings->of[option];
     return option_table[option].writes && setting->count > 0 ? setting->text[setting->count - 1] : NULL;
 }
 
-/* Two files of one name: the one written last would be all that is left. */
+/* Refuses two outputs to the same file: the second would overwrite the first. */
 static int check_files(const struct settings *settings, struct status *st)
 {
     for (int a = 0; a < option_count; a++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Slices and meshes that were left open, as the values that they stand for. */
+/* Replaces slices and meshes that were left open by all values that they stand for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@ static const char *value(const struct setting *setting, int v)
     return setting->count ? setting->text[v] : NULL;
 }
 
-/* "all" of HLO text is every way to lay its own mesh, which its groups tell: puts that in its place. */
+/* For HLO text --mesh all means every device assignment of the program's own mesh, which follows from its
+ * replica groups: puts that mesh in place of "all". */
 static int take_mesh_of_text(struct settings *settings, struct status *st)
 {
     const struct setting *mesh = values_of(settings, "mesh"), *op = values_of(settings, "op");
@@ -41,14 +42,14 @@ static int take_mesh_of_text(struct settings *settings, struct status *st)
     return settings_add(settings, option_by_name("mesh"), axes_print(&axes, text), st);
 }
 
-/* "all" is every mesh of a transformer's parts. */
+/* For a transformer "all" means every mesh of its three axes. */
 static const char *mesh_value(const struct setting *setting, int v)
 {
     const char *text = value(setting, v);
     return text && strcmp(text, "all") == 0 ? "dp=?,fsdp=?,tp=?" : text;
 }
 
-/* Every mesh is laid on every slice, unless that is given. */
+/* With --mesh all the slice is open, too, unless it is given. */
 static const char *slice_value(const struct setting *slice, int s, const struct setting *mesh, int m)
 {
     const char *text = value(mesh, m);
@@ -68,7 +69,7 @@ static bool is_open(const struct settings *settings)
     return open;
 }
 
-/* A number of chips on the command line is more than the slice of a workload file. */
+/* A number of chips on the command line overrides the slice of a workload file. */
 static void drop_slice_of_file(struct settings *settings)
 {
     if (settings_has_argument(settings, option_by_name("chips")) &&
@@ -76,7 +77,7 @@ static void drop_slice_of_file(struct settings *settings)
         settings_drop(settings, "slice");
 }
 
-/* What one chip has; its settings are those of all. */
+/* Finds the slices and meshes of one chip. */
 static int find_of_chip(const struct settings *settings, const char *name, struct assignments *assignments,
                         struct status *st)
 {
@@ -102,10 +103,10 @@ static int find_of_chip(const struct settings *settings, const char *name, struc
     return code;
 }
 
-/* Of all chips, one after the other: the slices, the meshes and the chips of the first value, of the second, and so on. */
+/* The slices and meshes found for all chips, one chip after the other. */
 struct found {
     struct assignments assignments;
-    int chips, end[CHIP_BUILT_IN_MAX]; /* of the assignments of each chip */
+    int chips, end[CHIP_BUILT_IN_MAX]; /* end of each chip's assignments */
     char *name[CHIP_BUILT_IN_MAX];
 };
 
@@ -131,7 +132,7 @@ static int find_all(const struct settings *settings, struct found *found, struct
     return code;
 }
 
-/* Puts what was found in the place of what was left open. */
+/* Replaces the open values by the lists that were found. */
 static int take_all(struct settings *settings, const struct found *found, bool meshes, struct status *st)
 {
     const struct assignments *assignments = &found->assignments;

@@ -14,7 +14,7 @@
 static void set(const struct option_row *option, const char *text, struct point *point)
 {
     int code = option_set(option, text, point, NULL);
-    assert(code == 0); /* settings_add() has tried it */
+    assert(code == 0); /* settings_add() has checked the value */
     (void)code;
 }
 
@@ -49,7 +49,7 @@ int grid_init(struct grid *grid, const struct settings *settings, struct status 
     return 0;
 }
 
-/* The dim of an option, -1 if it has no values; *stride is what one step of it adds to an index. */
+/* The dim of an option, -1 if it has no values; a step along the dim adds *stride to an index. */
 static int dim_of(const struct grid *grid, const struct option_row *option, int64_t *stride)
 {
     *stride = 1;
@@ -81,10 +81,10 @@ void grid_point(const struct grid *grid, int64_t index, struct point *point)
         point->schedule.ring = CHOICE_OPEN;
         point->schedule.algorithm = ALGORITHM_XLA;
     }
-    if (point->schedule.async == ASYNC_PERMUTES) /* nothing starts ahead */
+    if (point->schedule.async == ASYNC_PERMUTES) /* no gather starts ahead then */
         point->schedule.prefetch = 0;
     if (point->work.file && point->work.op && document_is_path(point->work.op))
-        point->work.file = point->work.op; /* of several models each has its own */
+        point->work.file = point->work.op; /* several models have a file each */
 }
 
 int grid_value(const struct grid *grid, int64_t index, const struct option_row *option)

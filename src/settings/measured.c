@@ -12,25 +12,25 @@
 #include "base/text.h"
 #include "collective/collective.h"
 
-/* Columns that mean an option of another name. */
+/* Columns whose names differ from those of their options. */
 static const char *const alias[][2] = {{"operation", "op"}, {"axes", "axis"}};
 
-/* A kind of file: where size and time stand, and in which unit. */
+/* A kind of file: its columns for size and time, and their unit. */
 struct kind {
     const char *name;
-    const char *size, *time; /* columns that tell this kind from others */
+    const char *size, *time; /* a file with both columns is of this kind */
     double second;           /* unit of the time, in s */
     int (*read_op)(const struct measured *m, struct measured_row *row, struct status *st);
 };
 
-/* Instead of what the settings have for an option. */
+/* Sets an option to one value, in place of any others. */
 static int set(struct settings *settings, const char *option, const char *text, struct status *st)
 {
     settings_drop(settings, option);
     return settings_add(settings, option_by_name(option), text, st);
 }
 
-/* Adds an option, or the op; `at` is moved beyond its value. */
+/* Adds an option, or the op; *at moves past its value. */
 static int add_word(struct settings *settings, const char *word, const char **at, struct status *st)
 {
     const struct option_row *option = option_by_name(word[0] == '-' ? word + strspn(word, "-") : "op");
@@ -64,7 +64,8 @@ static int fail_at(const struct measured *m, const struct measured_row *row, str
     return status_prefix(st, "%s:%d: ", m->table.file, row->line);
 }
 
-/* A command line, if there is one; else every column whose name is that of an option. */
+/* Sets the options of a row: from its command line, if it has one, else from every column with the name of an
+ * option. */
 static int read_columns(const struct measured *m, struct measured_row *row, struct status *st)
 {
     const char *run = csv_table_text(&m->table, row->row, "run"),
@@ -87,8 +88,8 @@ static int read_columns(const struct measured *m, struct measured_row *row, stru
     return 0;
 }
 
-/* The columns of others may have the names of our options and mean something else ("root"): only options say what
- * was measured, and the name of the test where nccl-tests prints it. */
+/* A column of nccl-tests may have the name of one of our options with another meaning ("root"). So only the
+ * options of `base` describe the measurement, and the name of the test, if nccl-tests prints it. */
 static int read_nccl(const struct measured *m, struct measured_row *row, struct status *st)
 {
     const char *test = csv_table_text(&m->table, row->row, "op");
@@ -101,7 +102,8 @@ static int read_nccl(const struct measured *m, struct measured_row *row, struct 
     return 0;
 }
 
-/* One input array on each of `rank` devices: an all-gather and an all-to-all have so many times its bytes in all. */
+/* The size is that of the input on each of `rank` devices: for an all-gather and an all-to-all the whole
+ * array is `rank` times as large. */
 static int read_accelerator(const struct measured *m, struct measured_row *row, struct status *st)
 {
     static const struct {
@@ -164,7 +166,7 @@ static int copy_settings(struct settings *to, const struct settings *from, struc
     return 0;
 }
 
-/* The point that the settings of a row say; with its size where the op has one. */
+/* Makes the point of a row from its settings, and from its size if the op has one. */
 static int make_point(struct measured_row *row, struct status *st)
 {
     struct grid grid;
@@ -172,7 +174,7 @@ static int make_point(struct measured_row *row, struct status *st)
     snprintf(size, sizeof size, "%.0fB", row->size_bytes);
     const char *op = settings_text(&row->settings, "op");
     row->has_op = op != NULL;
-    bool sized = row->size_bytes > 0 && !(op && strchr(op, '[')); /* a matmul has its shapes */
+    bool sized = row->size_bytes > 0 && !(op && strchr(op, '[')); /* the size of a matmul is in its shapes */
     int code = sized ? set(&row->settings, "size", size, st) : 0;
     if (code == 0)
         code = grid_init(&grid, &row->settings, st);
@@ -279,9 +281,9 @@ static bool has_word(char *const word[], int words, const char *text)
     return false;
 }
 
-/* What nccl-tests prints, line by line as CSV: lines before the comment that names the columns, and what a library prints
- * between, become comments. A column `op` has the collective where a line names the test. Returns false if the
- * text is no such table. */
+/* Rewrites the output of nccl-tests line by line as CSV. Lines before the comment with the column names, and
+ * log lines of libraries in between, become comments. If a line names the test, a column `op` has the
+ * collective. Returns false if the text is not such an output. */
 static bool write_nccl(char *text, FILE *out)
 {
     const char *op = NULL;
@@ -290,7 +292,7 @@ static bool write_nccl(char *text, FILE *out)
         char *word[NCCL_WORDS];
         bool comment = *line == '#', digit = isdigit((unsigned char)line[strspn(line, " \t")]);
         if (!begun && !comment && strchr(line, ','))
-            return false; /* a CSV with such a comment */
+            return false; /* a CSV that happens to have such a comment */
         int words = split_words(line + comment, word);
         for (int i = 0; i < words && !begun && !op; i++)
             op = collective_of_test(word[i]);
@@ -309,7 +311,7 @@ static bool write_nccl(char *text, FILE *out)
     return begun;
 }
 
-/* Leaves NULL in *csv where the text is CSV already. */
+/* Leaves NULL in *csv if the text is CSV already. */
 static int nccl_to_csv(const char *text, char **csv, size_t *bytes, struct status *st)
 {
     char *copy = strdup(text);

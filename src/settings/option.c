@@ -40,14 +40,14 @@ bool option_is_given(const struct point *point, const char *name)
     return point->given[option_index(option_by_name(name))];
 }
 
-/* How messages call it. */
+/* The name of an option in messages. */
 static const char *title(const struct option_row *option, char text[static OPTION_NAME])
 {
     stpcpy(stpcpy(text, option->positional ? "" : "--"), option->name);
     return text;
 }
 
-/* How a number with a letter for thousands is written in full, "; 4K is 4096"; "" where the text is none. */
+/* The hint for a number with a suffix, "; 4K is written 4096"; "" if the text is not such a number. */
 static const char *in_full(const char *text, char full[static OPTION_NAME])
 {
     char *end;
@@ -81,7 +81,7 @@ static int parse_flag(const char *what, const char *text, bool *value, struct st
     return status_fail(st, STATUS_INPUT, "%s '%s': write on or off", what, text);
 }
 
-/* The place of a word among those of the option. */
+/* The index of a word among the values of the option. */
 static int parse_choice(const struct option_row *option, const char *text, struct status *st)
 {
     enum { WORDS = 8 };
@@ -93,7 +93,7 @@ static int parse_choice(const struct option_row *option, const char *text, struc
     return text_choice(option->name, text, names, st);
 }
 
-/* Any value that an option can have. */
+/* The value of an option of any kind. */
 union value {
     const char *text;
     bool flag;
@@ -108,7 +108,7 @@ static const size_t value_bytes[] = {
     [OPTION_BANDWIDTH] = sizeof(double),  [OPTION_TIME] = sizeof(double), [OPTION_FRACTION] = sizeof(double),
 };
 
-/* The value of a text. */
+/* Reads the value of an option from a text. */
 static int parse(const struct option_row *option, const char *text, union value *value, struct status *st)
 {
     char what[OPTION_NAME];

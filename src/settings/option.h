@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * option: the one table of all that a user can set.
+ * option: the one table of all options that a user can set.
  *
  * A row is a flag of the command line, a key of a workload file, a line of --help and, if it belongs to a
- * point, a dimension of a sweep. Whoever adds a row has added all of these. A row of a point names the field
- * that it fills; what other rows hold (files, -j) is asked for by name (settings.h).
+ * point, a dimension of a sweep. So adding a row adds all of these. A row that belongs to a point names the
+ * field that it fills; the values of other rows (files, -j) are read by name (settings.h).
  *
- * Units: every quantity is written with one (units.h). Errors: STATUS_INPUT, the text names the option.
+ * Units: every quantity is written with a unit (units.h). Errors: STATUS_INPUT, the text names the option.
  * Ownership: the table is constant; texts that a point gets are borrowed.
  */
 #ifndef ICISIM_OPTION_H
@@ -55,7 +55,7 @@ enum command_set {
     FOR_LIMITS = FOR_SLICES | FOR_TIMES,
 };
 
-/* What can run, as a set: the collectives, eval's shifts and calls without any, and the rest. */
+/* Kinds of op, as a set: the collectives, the shifts and calls without a collective of eval, and the rest. */
 enum op_set {
     ON_ALL_GATHER = 1 << COLLECTIVE_ALL_GATHER,
     ON_REDUCE_SCATTER = 1 << COLLECTIVE_REDUCE_SCATTER,
@@ -78,66 +78,69 @@ enum op_set {
     ON_ANY = ON_ONE_MESH | ON_PARTS,
 };
 
-/* How several values are written. */
+/* How an option is given several values. */
 enum option_list {
     LIST_LAST,   /* one value; the last one given counts */
     LIST_REPEAT, /* the option is repeated, as its values have commas of their own: --axis x --axis y */
-    LIST_COMMA,  /* commas too: --ring uni,bidi */
-    LIST_JOIN,   /* the option is repeated, and all of it together is one value, a word each */
+    LIST_COMMA,  /* the values are separated by commas, and the option may be repeated: --ring uni,bidi */
+    LIST_JOIN,   /* the option is repeated, and all texts together are one value, separated by spaces */
 };
 
 enum { OPTION_NAME = 40, OPTION_NEEDS = 6, OPTION_EXCLUDES = 6 }; /* both lists end with NULL */
 struct option_row {
-    const char *name;     /* without dashes; a key of workload files */
+    const char *name;     /* without dashes; also the key in workload files */
     int letter;           /* 'j' for -j, or 0 */
-    const char *argument; /* what --help calls the value; NULL: a flag */
+    const char *argument; /* name of the value in --help; NULL: a flag */
     const char *doc;
     const char *fallback; /* value when not given; NULL: none */
-    const char *alone;    /* value when given without one; NULL: it has to have one */
-    const char *
-        values; /* words that it may have, for shells to complete; NULL: none, or too many. OPTION_CHOICE: all of
-                             them, in the order of the enum */
-    const char *all; /* what the value "all" stands for, a list; NULL: nothing */
+    const char *alone;    /* value if the option is given without one; NULL: a value is required */
+    const char
+        *values; /* possible words, for completion by shells; NULL: none, or too many. OPTION_CHOICE: all of
+                 * them, in the order of the enum */
+    const char *all; /* the list for which the value "all" stands; NULL: none */
     enum option_group group;
     unsigned commands; /* enum command_set */
-    unsigned ops;      /* enum op_set: what it applies to; 0: whatever runs, as with files and workers */
+    unsigned ops;      /* enum op_set: the ops it applies to; 0: any op, as for files and workers */
     enum option_kind kind;
     enum option_list list;
-    /* Conflicts. The option means nothing unless needs[0] is given or, if values follow that, has one of these, its fallback
-     * included; where `needs_ops` says something, only where one of these runs. And nothing where one of `excludes` is given. */
+    /* Conflicts. The option has no meaning unless needs[0] is given or, if values follow in `needs`, has one
+     * of these values (its fallback counts); with `needs_ops` this only holds for those ops. It also has no
+     * meaning if one of `excludes` is given. */
     const char *needs[OPTION_NEEDS];
     unsigned needs_ops;
     const char *excludes[OPTION_EXCLUDES];
-    bool map;        /* names and values, X=2,Y=4, which files may write as a mapping, too */
+    bool map;        /* names and values, X=2,Y=4; workload files may also write a mapping */
     bool writes;     /* the value is a file that is written; - is stdout */
-    bool of_model;   /* in the file of a model a key of its own, which the option overrides */
-    bool positional; /* the arguments without dashes; the name is for files and messages */
-    bool of_point;   /* fills a field of a point ... */
-    size_t offset;   /* ... this one ... */
-    bool has_column; /* ... which results show in a column of its own */
+    bool of_model;   /* the file of a model has a key of its own for it, which the option overrides */
+    bool positional; /* an argument without dashes; the name is used in files and messages */
+    bool of_point;   /* it fills a field of a point ... */
+    size_t offset;   /* ... at this offset ... */
+    bool has_column; /* ... and results have a column for it */
 };
 
 /* The table; the last dimension of a sweep's grid that has several values varies fastest. */
 extern const struct option_row option_table[];
 extern const int option_count;
 
-/* A row by name, NULL if there is none; where commands have options of one name that differ, the first, or that of a
- * command. option_index() is its place in the table. */
+/* A row by name, NULL if there is none. If several commands have different options of one name,
+ * option_by_name() returns the first, and option_of_command() the one of a command. option_index() is the
+ * row's place in the table. */
 const struct option_row *option_by_name(const char *name);
 const struct option_row *option_of_command(const char *name, unsigned command);
 int option_index(const struct option_row *option);
 bool option_is_given(const struct point *point, const char *name);
 
-/* Checks a value and puts it into the point, unless that is NULL (or has no such field). */
+/* Checks a value and stores it in the point, unless the point is NULL or has no field for the option. */
 int option_set(const struct option_row *option, const char *text, struct point *point, struct status *st);
 
-/* The value of a text of a quantity, in SI units. */
+/* Reads a quantity, in SI units. */
 int option_number(const struct option_row *option, const char *text, double *number, struct status *st);
 
-/* Fails at the first option that was given and does not apply to what runs: its bit, and its name for messages. */
+/* Fails at the first given option that does not apply to the op; `op` is its bit, `name` its name for
+ * messages. */
 int option_check(const struct point *point, enum op_set op, const char *name, struct status *st);
 
-/* A point in which nothing is given: every option has its fallback. */
+/* Initialises a point in which no option is given: every field has its fallback. */
 void point_init(struct point *point);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All options, a row each. Their order is that of a sweep's rows; --help sorts each group by name. */
+/* All options, one row each. Their order determines the order of a sweep's rows; --help sorts each group by
+ * name. */
 #include "settings/option.h"
 
 const char *const option_group_titles[GROUP_OUTPUT + 1] = {
@@ -10,7 +11,7 @@ const char *const option_group_titles[GROUP_OUTPUT + 1] = {
     [GROUP_OUTPUT] = "What is written:",
 };
 
-/* What fills a field of a point stands under the heading of that part. */
+/* An option that fills a field of a point appears under the heading of that part of the point. */
 #define FIELD(member)       .of_point = true, .offset = offsetof(struct point, member)
 #define OF_WORK(member)     FIELD(work.member), .group = GROUP_WORK
 #define OF_MACHINE(member)  FIELD(machine.member), .group = GROUP_MACHINE
@@ -18,7 +19,7 @@ const char *const option_group_titles[GROUP_OUTPUT + 1] = {
 #define OF_ENGINE(member)   FIELD(run.member), .group = GROUP_ENGINE
 #define SWITCH              .kind = OPTION_FLAG, .fallback = "off"
 
-/* A row is a few lines, not one for each field. */
+/* clang-format would give each field a line of its own. */
 /* clang-format off */
 const struct option_row option_table[] = {
     {.name = "op", .positional = true, .argument = "OP", .list = LIST_REPEAT, .has_column = true, OF_WORK(op),

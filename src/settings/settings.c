@@ -78,7 +78,7 @@ void settings_print_arguments(const struct settings *settings, const char *witho
         }
 }
 
-/* Appends one value, which must be right by itself. */
+/* Appends one value, which must be valid by itself. */
 static int add_value(struct settings *settings, const struct option_row *option, const char *text,
                      struct status *st)
 {
@@ -101,8 +101,8 @@ static const char *unit_of(const struct option_row *option)
                                             : "";
 }
 
-/* Adds the values of "FIRST:LAST:STEP", whose step is a factor, or a distance. Each value is computed from the first one,
- * so that errors do not add up, and the end counts as hit within rounding. */
+/* Adds the values of "FIRST:LAST:STEP", where the step is a factor (x4) or a distance (+1us). A value that
+ * misses the end only by rounding is included. */
 static int add_values(struct settings *settings, const struct option_row *option, const char *from,
                       const char *to, const char *step, struct status *st)
 {
@@ -138,7 +138,7 @@ static int add_values(struct settings *settings, const struct option_row *option
     return code;
 }
 
-/* A value, or a range of them where the option is a quantity. */
+/* Adds a value or, if the option is a quantity, perhaps a range. */
 static int add_item(struct settings *settings, const struct option_row *option, const char *text,
                     struct status *st)
 {
@@ -160,7 +160,7 @@ static int add_item(struct settings *settings, const struct option_row *option, 
     return code;
 }
 
-/* Appends a word to the one value that there is. */
+/* Appends a word to the only value of the option. */
 static int join_value(struct settings *settings, const struct option_row *option, const char *text,
                       struct status *st)
 {
@@ -223,5 +223,5 @@ bool settings_flag(const struct settings *settings, const char *name)
 
 int settings_integer(const struct settings *settings, const char *name)
 {
-    return atoi(settings_text(settings, name)); /* option_set() has seen that it is one */
+    return atoi(settings_text(settings, name)); /* option_set() has checked that it is a number */
 }

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "settings/settings.h"
 
-/* {dp: 4, tp: 2} is dp=4,tp=2. */
+/* Reads a mapping, {dp: 4, tp: 2}, as dp=4,tp=2. */
 static int read_map(struct settings *settings, const struct option_row *option, const struct node *node,
                     struct status *st)
 {
@@ -42,7 +42,7 @@ static int read_item(struct settings *settings, const struct option_row *option,
     return code < 0 ? code : node_prefix(node, st, settings_add(settings, option, text, st));
 }
 
-/* A key of a workload file: one value or a sequence of them. */
+/* Reads a key of a workload file: one value or a sequence of values. */
 static int read_key(struct settings *settings, const struct option_row *option, const struct node *node,
                     struct status *st)
 {
@@ -63,7 +63,7 @@ static int keep_place(struct setting *setting, const struct node *node, struct s
     return setting->place ? 0 : status_nomem(st);
 }
 
-/* Keys that are no options: `about` is for people. What else a model says is read by its front end (model/read.c). */
+/* Does the file describe a model? Its other keys are read by its front end (model/read.c). */
 static bool is_model(const struct node *root)
 {
     return root->kind == NODE_MAPPING && (node_get(root, "model") || node_get(root, "parts"));
@@ -113,7 +113,7 @@ int settings_read(struct settings *settings, const char *path, struct status *st
     return code;
 }
 
-/* The option that a fault's text begins with, "--size 1B is ..." or "mesh: ...", and where its name ends. */
+/* The option with which a message begins, "--size 1B is ..." or "mesh: ..."; *end is the end of its name. */
 static const struct option_row *option_at_fault(const char *text, const char **end)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz-";
@@ -141,7 +141,7 @@ int settings_locate(const struct settings *settings, struct status *st)
     return st->code;
 }
 
-/* Is what runs a model? */
+/* Is the op a model? */
 static bool runs_model(const struct settings *settings)
 {
     const char *op = settings_text(settings, "op");
