@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All-to-all by direct sends: every pair of a group at once, each on a shortest route, dimension by
- * dimension. Where several routes are shortest, each carries as much: where a route ties on an axis (exactly half way round) a
- * half, on two axes a quarter and so on, on a twisted torus up to a sixth; so that symmetric traffic loads all links alike (E6).
+ * All-to-all by direct sends: every pair of a group at once, each on shortest routes, dimension by dimension.
+ * If a pair has several shortest routes, its block is split equally among them: into halves if the two
+ * directions tie on one axis (exactly half way round), into quarters if they tie on two axes, and so on; on a
+ * twisted torus into up to six parts. So symmetric traffic loads all links equally (E6).
  *
- * Sends are grouped by offset: op d moves the block for the chip d positions on. Where all chips are alike
- * (whole axes that close, or all of a twisted torus, where an offset is so many steps along each axis as its cables go)
- * an offset is one op and one route for all. Elsewhere routes are a table, and chips
- * that have different numbers of routes take part in different ops.
+ * Sends are grouped by offset: op d moves the block for the chip d positions further on. If all chips are
+ * equivalent (whole axes that close, or a whole twisted torus, where an offset is a number of steps along
+ * each axis, following its cables), an offset is one op with one route for all. Otherwise routes are a table,
+ * and chips with different numbers of routes take part in different ops.
  *
- * Buffers: "in" holds a block for each chip of the group, "out" one from each; dims of 2 and of 3 cut blocks in parts.
+ * Buffers: "in" holds a block for each chip of the group, "out" one from each; further dims of 2 and 3 cut
+ * blocks into parts.
  */
 #include "collective/builders.h"
 #include "collective/direct.h"
@@ -33,7 +35,7 @@ void direct_add(struct direct *d, struct op op, const struct payload *payload)
 {
     struct program *program = d->walk->program;
     op.kind = OP_SEND;
-    /* A chip's own block stays, and takes no time. */
+    /* A chip's own block stays on the chip and takes no time. */
     op.setup_s = op_crosses_links(program, &op) ? d->walk->spec->setup_s : 0;
     op.payload = walk_payload(d->walk, payload);
     op.stage = d->walk->stage;
@@ -41,7 +43,7 @@ void direct_add(struct direct *d, struct op op, const struct payload *payload)
     program_wait(program, d->before);
 }
 
-/* The piece on ring r of the chip that each sends to. */
+/* The piece, on ring r, of each chip's destination. */
 static struct pick piece_there(const struct direct *d, int r)
 {
     const struct walk *walk = d->walk;
@@ -53,7 +55,8 @@ static struct pick piece_there(const struct direct *d, int r)
     return pick_var(program_var_table(walk->program, ring->n, walk->index), 0);
 }
 
-/* The part of the block that goes by route `way` of `tie`: the dims whose product is `tie` say which, the others are whole. */
+/* The part of the block for route `way` of `tie` equal routes: dims whose sizes multiply to `tie` select it,
+ * and the other dims are whole. */
 static struct payload block(const struct direct *d, int tie, int way)
 {
     struct payload payload = {.a.buffer = d->buffer.in, .to.buffer = d->buffer.out};
@@ -74,7 +77,7 @@ static struct payload block(const struct direct *d, int tie, int way)
     return payload;
 }
 
-/* The send over one of so many shortest routes. */
+/* Adds the send over route `way` for all chips that have `tie` shortest routes. */
 static void send_tied(struct direct *d, int32_t where, int tie, int way)
 {
     struct program *program = d->walk->program;
@@ -91,8 +94,8 @@ static void send_tied(struct direct *d, int32_t where, int tie, int way)
                &payload);
 }
 
-/* The routes of a pair of chips: those that tie where all of them are alive, else one that goes round. Returns the
- * number of routes. */
+/* Finds the routes of a pair of chips: all shortest ones if every link on them is alive, else a single one
+ * around the dead links. Returns their number. */
 static int find_routes(struct direct *d, int from, int to, int32_t route[])
 {
     struct program *program = d->walk->program;
@@ -155,8 +158,8 @@ void direct_each_offset(struct direct *d, int r, void (*act)(struct direct *d))
     }
 }
 
-/* Into how many parts blocks are cut: on a torus in two for each ring of an even length, half way round which both ways are as long;
- * on a twisted one 2, 3, 4 or 6 routes tie. */
+/* Finds the dims that cut blocks into parts. On a torus, each axis that is a ring of even length cuts them in
+ * two, since half way round both directions tie. On a twisted torus 2, 3, 4 or 6 routes tie. */
 static void find_parts(struct direct *d)
 {
     const struct slice *slice = d->walk->program->slice;

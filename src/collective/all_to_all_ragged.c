@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Ragged all-to-all: every pair of a group has a block of its own size. Pairs are sent as equal ones are (all_to_all.c):
- * by offset, directly, those with several shortest routes in as many nearly equal parts, each on a route of its own; so that equal
- * blocks take the time of an all-to-all. Chips that have nothing for the chip at an offset take no part in it.
+ * Ragged all-to-all: every pair of a group has a block of its own size. Blocks are sent as in an all-to-all
+ * of equal blocks (all_to_all.c), directly and offset by offset. A block of a pair with several shortest
+ * routes is cut into nearly equal parts, one for each route. So equal blocks take the time of an all-to-all.
+ * Chips that have nothing to send at an offset take no part in its op.
  *
- * Buffers: "in" and "out" hold a block for each position of the group, one after the other, in as many pieces as a
- * block can have parts: what a pair has in fewer parts leaves the others empty.
+ * Buffers: "in" and "out" hold a block for each position of the group, one after the other. Every block has
+ * as many pieces as a block may have parts; pieces that a pair does not need are empty.
  */
 #include "collective/builders.h"
 #include "collective/direct.h"
@@ -13,9 +14,9 @@
 #include <stdlib.h>
 
 struct ragged {
-    int32_t *position; /* [chips]: linear index in the group; -1 in none */
+    int32_t *position; /* [chips]: index in the group; -1: in no group */
     double *amount;    /* scratch [chips] */
-    int pieces;        /* of a block */
+    int pieces;        /* number of pieces of a block */
     int32_t own;       /* variable: the first piece of the chip's own position */
     int64_t *sends, *gets;
 };
@@ -32,7 +33,7 @@ static void number_group(const struct direct *d, int32_t position[])
     }
 }
 
-/* Elements that a chip has for the one at the offset; 0 where it is in no group. */
+/* Elements that a chip sends to the chip at the current offset; 0 if it is in no group. */
 static int64_t block_of(const struct direct *d, int chip)
 {
     const struct ragged *ragged = d->own;
@@ -45,13 +46,14 @@ static int64_t block_of(const struct direct *d, int chip)
     return spec->pair_elements[ragged->position[chip] * d->walk->chips + ragged->position[to]];
 }
 
-/* Part `w` of `ways` nearly equal ones, larger ones first. */
+/* Elements of part `w` of `ways` nearly equal parts, larger ones first. */
 static int64_t part_of(int64_t elements, int ways, int w)
 {
     return elements / ways + (w < elements % ways);
 }
 
-/* The routes of the pairs at the offset that have anything to send; tie[] is NO_MEMBER for the others. */
+/* Finds the routes of all chips that have something to send at the offset; tie[] is NO_MEMBER for all other
+ * chips. */
 static void find_routes(struct direct *d)
 {
     for (int chip = 0; chip < d->looked_at; chip++)
@@ -59,7 +61,7 @@ static void find_routes(struct direct *d)
     direct_find_routes(d);
 }
 
-/* What each chip sends to, and gets from, each position, part by part. */
+/* Records the elements of each part that chips send and receive at the offset. */
 static void fill_sizes(struct direct *d)
 {
     const struct ragged *ragged = d->own;
@@ -76,7 +78,8 @@ static void fill_sizes(struct direct *d)
     }
 }
 
-/* A variable: the first piece of the position of the chip that `to` names for each. */
+/* Makes a variable: for each chip, the first piece of the block that belongs to the position of chip
+ * to[chip]. */
 static int32_t first_piece(const struct direct *d, const int32_t to[])
 {
     const struct ragged *ragged = d->own;
@@ -108,7 +111,7 @@ static int make_buffers(struct direct *d, struct status *st)
     return 0;
 }
 
-/* The parts that all chips with so many shortest routes send on the w-th of them. */
+/* Adds the send of part w for all chips with `tie` shortest routes, on the w-th of them. */
 static void send_tied(struct direct *d, int tie, int w)
 {
     struct program *program = d->walk->program;
@@ -124,7 +127,7 @@ static void send_tied(struct direct *d, int tie, int w)
         return;
     int32_t where = program_mask(program, d->mask);
     struct payload payload = {.a.buffer = d->buffer.in, .to.buffer = d->buffer.out};
-    if (!d->walk->spec->timing_only) { /* from the block for the chip there to the block from this one */
+    if (!d->walk->spec->timing_only) { /* from the block for the receiver to the block from this chip */
         payload.a.pick[0] = pick_var(first_piece(d, d->to[d->walk->rings]), w);
         payload.to.pick[0] = pick_var(ragged->own, w);
     }

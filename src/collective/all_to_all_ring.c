@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All-to-all step by step: round one ring after the other, every block one link at a time. Round a ring the
- * block for the chip e positions on goes e steps, so that at step t all blocks with e > t share each link;
- * uni rings carry V (n-1) / (2n) over each link, half of an all-gather (F8). On several rings the array is
- * cut into parts that walk them in different orders, as in E7.
+ * All-to-all step by step: round one ring after the other, every block one link at a time. On a ring, the
+ * block for the chip e positions further on takes e steps, so at step t all blocks with e > t share each
+ * link; a uni ring carries V (n-1) / (2n) over each link, half of an all-gather (F8). On several rings the
+ * array is cut into parts that take the rings in different orders, as in E7.
  *
- * A phase turns the dim of its ring from "for whom" into "from whom": buffer m is the input of phase m, the
- * last one is the result. On their way blocks rest in a transit buffer, one slot for each distance and step,
- * and another buffer for each phase, which a neighbour may have begun already: so nothing is overwritten before
- * it has been passed on.
+ * A phase changes the meaning of its ring's dim from destination to source: buffer m is the input of phase m,
+ * and the last buffer is the result. Between steps, blocks rest in a transit buffer with one slot for each
+ * distance and step. Each phase has its own transit buffers, since a neighbour may have begun its next phase
+ * already: so nothing is overwritten before it has been sent on.
  */
 #include "collective/builders.h"
 #include "collective/walk.h"
@@ -22,14 +22,14 @@ struct around {
     const struct part *part;
     int m, ring, n;               /* the phase, its ring and that ring's chips */
     int part_dim, half_dim;       /* dims of its buffers, or -1 ... */
-    int slot_dim;                 /* ... and of those where blocks rest */
-    int32_t from, to, transit[2]; /* buffers; transit of blocks going by + and by - */
+    int slot_dim;                 /* ... and of its transit buffers */
+    int32_t from, to, transit[2]; /* buffers; transit: for blocks in + and in - direction */
     double bytes;
     double setup_s;
     int32_t before;
 };
 
-/* One block's way: `distance` steps by `sign`; all of it or one half of it. */
+/* The way of one block: `distance` steps in direction `sign`, as a whole or one half of it. */
 struct chain {
     int sign, distance, half;
     bool line;
@@ -50,7 +50,8 @@ static struct view view_of(const struct around *a, const struct chain *chain, in
     return view;
 }
 
-/* Step `hop` of 1 .. distance: from the source or a resting place, to the next one or the destination. */
+/* The payload of step `hop`, 1 .. distance: from the source or a transit slot, to the next slot or the
+ * destination. */
 static int32_t chain_payload(const struct around *a, const struct chain *chain, int hop)
 {
     int32_t var = a->walk->var[a->ring], transit = a->transit[chain->sign < 0];
@@ -63,8 +64,8 @@ static int32_t chain_payload(const struct around *a, const struct chain *chain, 
     return walk_payload(a->walk, &payload);
 }
 
-/* Chips that hold a block of the chain before its step `hop`: on a line those whose block started on it and
- * stays. */
+/* Mask of the chips that hold a block of the chain before step `hop`. On a line, blocks whose way would lead
+ * beyond an end do not exist. */
 static int32_t chain_where(const struct around *a, const struct chain *chain, int hop)
 {
     if (!chain->line)
@@ -95,7 +96,7 @@ static void write_chain(const struct around *a, const struct chain *chain)
     }
 }
 
-/* The chip's own block stays. */
+/* Copies the chip's own block, which stays on the chip. */
 static void write_own(const struct around *a)
 {
     struct chain stay = {.half = BLOCK_WHOLE};
@@ -112,8 +113,9 @@ static void write_own(const struct around *a)
     program_wait(program, a->before);
 }
 
-/* Which way each distance goes: uni all by +; a part of bidi-half all its own way; bidi the shorter way, the
- * tie of an even ring in halves; on a line whichever way the chip is. */
+/* Chooses the direction of each distance. uni: always +. bidi-half: always the direction of the part. bidi:
+ * the shorter way, and both ways with half a block each for the tie of an even ring. On a line: the only way
+ * there is. */
 static void write_around(const struct around *a)
 {
     const struct ring *ring = a->walk->ring[a->ring];
@@ -132,7 +134,7 @@ static void write_around(const struct around *a)
     }
 }
 
-/* The buffer of a phase, or with slots one where blocks rest. */
+/* Makes the buffer of a phase, or, with slots, a transit buffer. */
 static void make_stop(struct walk *walk, int32_t *buffer, const char *name, int parts, bool halves, int slots)
 {
     struct grid grid = grid_of_rings(walk);
@@ -140,7 +142,7 @@ static void make_stop(struct walk *walk, int32_t *buffer, const char *name, int 
         grid.dim[grid.dims++].n = parts;
     if (halves)
         grid.dim[grid.dims++].n = 2;
-    if (slots > 0) { /* by columns: a slot is as large as the whole block */
+    if (slots > 0) { /* by columns: each slot has the size of the whole buffer */
         grid.cols = slots;
         grid.dim[grid.dims++] = (struct grid_dim){slots, true};
     }
@@ -158,7 +160,8 @@ static bool has_ties(const struct walk *walk)
     return false;
 }
 
-/* stop[m] is where phase m starts, and the last one where it ends; transit[m] is where its blocks rest. */
+/* stop[m] is the input buffer of phase m, and the last one is the result; transit[m] are its transit
+ * buffers. */
 struct stops {
     int32_t stop[COLLECTIVE_RINGS + 1], transit[COLLECTIVE_RINGS][2];
 };
@@ -181,7 +184,7 @@ static struct stops make_stops(struct walk *walk, int parts, bool halves)
     if (walk->rings > 0)
         make_stop(walk, &buffers->out, "out", parts, halves, 0);
     else
-        buffers->out = buffers->in; /* a chip alone keeps what it has */
+        buffers->out = buffers->in; /* a single chip keeps its array */
     stops.stop[walk->rings] = buffers->out;
     stops.stop[0] = buffers->in;
     return stops;

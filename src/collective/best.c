@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The fastest way of a collective over its rings: each kind of ring, with its best shares, and each pattern is simulated, but those
- * that cannot win: without a line a short ring is the ring that goes both ways, and none is shorter than its least time.
+ * Finds the fastest schedule of a collective over its rings, by simulating each kind of ring, with its best
+ * shares, and each pattern. Schedules that cannot win are skipped: short-ring if no ring is a line, where it
+ * equals bidi, and any pattern whose lower bound is above the best time so far.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +18,8 @@ void collective_go_like(const struct collective_spec *found, struct collective_s
     memcpy(spec->share, found->share, sizeof spec->share);
 }
 
-/* Links that a pattern passes along a ring, one after the other: along none that is no power of two do chips exchange halves. */
+/* Number of links that a pattern passes along a ring one after the other. Rings whose length is not a power
+ * of two cannot exchange halves and are walked both ways. */
 static int links_of(const struct ring *ring, enum pattern pattern)
 {
     int once = ring->closed ? ring->n / 2 : ring->n - 1;
@@ -28,7 +30,8 @@ static int links_of(const struct ring *ring, enum pattern pattern)
     return 2 * (ring->n / 2);
 }
 
-/* What a pattern takes at least: latencies of its steps, which follow each other, and the bytes that a chip sends of one part. */
+/* Lower bound of a pattern's time: the latencies of its steps, one after the other, and the bytes that a chip
+ * sends of one part. */
 static double pattern_least_s(const struct collective *collective, const struct slice *slice,
                               const struct collective_spec *spec)
 {
@@ -48,7 +51,7 @@ static double pattern_least_s(const struct collective *collective, const struct 
     double sent = spec->pattern == PATTERN_SINGLE_PHASE ? copies : 1 - 1 / chips;
     if (collective->id != COLLECTIVE_ALL_REDUCE)
         return links / 2 * slice->hop_latency_s + sent * array_s / rings;
-    if (spec->pattern >= PATTERN_HALVING_DOUBLING) /* a scatter, then a gather */
+    if (spec->pattern >= PATTERN_HALVING_DOUBLING) /* scatter and gather */
         sent *= 2;
     return links * slice->hop_latency_s + sent * array_s / rings;
 }

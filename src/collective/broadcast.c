@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Broadcast: the array of one chip of each group to all others, in one of two ways, whichever is shorter (pipelined.c):
+ * Broadcast: sends the array of one chip of each group, the root, to all other chips, in the faster of two
+ * ways (pipelined.c):
  *
- * - in pipelined chunks: a chip passes on chunk c while c+1 arrives, along one ring from the root, then from all chips of
- *   that ring along the next. uni goes all the way round by +; bidi half the way both ways; bidi-half sends half of the
- *   array each way. Small arrays take few chunks, down to one, which has the fewest hops to wait for.
- * - scattered, then gathered, by the sends of an all-reduce to which only the root contributes: so all links of several axes
- *   carry the array, of which pipelined chunks use one axis at a time near the root. Its parts may have shares of their own;
- *   those of pipelined chunks are equal.
+ * - in pipelined chunks: a chip passes on chunk c while chunk c+1 arrives, along one ring from the root,
+ *   then from all chips of that ring along the next. uni goes all the way round by +; bidi half the way
+ *   both ways; bidi-half sends half of the array each way. Small arrays take few chunks, down to one, which
+ *   has the fewest hops to wait for.
+ * - by scatter and gather, with the sends of an all-reduce to which only the root contributes. So the links
+ *   of all axes carry the array, while pipelined chunks use one axis at a time near the root. The parts may
+ *   have different shares; the parts of pipelined chunks are equal.
  *
- * In chunks, every kind goes each way to the ends of a line. On several rings parts walk them in different orders (E7).
+ * With chunks, every kind goes in both directions to the ends of a line. On several rings, parts take them in
+ * different orders (E7).
  */
 #include "collective/builders.h"
 #include "collective/reduce_gather.h"
@@ -18,13 +21,13 @@
 struct pipeline {
     struct walk *walk;
     const struct part *part;
-    int chunk, chunks; /* that being written, of so many */
+    int chunk, chunks; /* the chunk being written, and their number */
     int32_t buffer;
-    double bytes;    /* of a chunk */
-    const int *root; /* its piece on each ring */
+    double bytes;    /* bytes of a chunk */
+    const int *root; /* the root's piece on each ring */
 };
 
-/* Where the root of a chip's group stands on a ring. */
+/* The position of the root of a chip's group on a ring. */
 static int root_position(const struct pipeline *line, int ring, int chip)
 {
     const struct ring *r = line->walk->ring[ring];
@@ -33,8 +36,9 @@ static int root_position(const struct pipeline *line, int ring, int chip)
     return ((line->root[ring] - turn) % r->n + r->n) % r->n;
 }
 
-/* The chips at distance `at` of the root by `sign` on the ring of phase m that have one beyond them; anywhere on
- * the rings of earlier phases, at the root's position on later ones. */
+/* Mask of the senders at distance `at` from the root, in direction `sign` on the ring of phase m: chips with
+ * a next chip in that direction, anywhere on the rings of earlier phases and at the root's position on those
+ * of later phases. */
 static int32_t where_at(const struct pipeline *line, int m, int sign, int at)
 {
     struct walk *walk = line->walk;
@@ -54,7 +58,8 @@ static int32_t where_at(const struct pipeline *line, int m, int sign, int at)
     return program_mask(walk->program, walk->mask);
 }
 
-/* How many steps go by + and by - round a ring: on a line to its ends, from the root that is farthest from them. */
+/* The number of steps in + and in - direction on a ring. On a line they reach its ends from the root that is
+ * farthest away, since groups may have their roots at different positions. */
 static void reach(const struct pipeline *line, int r, int steps[2])
 {
     const struct ring *ring = line->walk->ring[r];
@@ -77,8 +82,9 @@ static void reach(const struct pipeline *line, int r, int steps[2])
     }
 }
 
-/* One chunk one way round one ring. `ahead` is the first op of the chunk before on the same way, or -1: their ops follow
- * each other in the same order, so that hop h of this one waits for hop h of the chunk ahead to be done. */
+/* Writes one chunk in one direction of one ring. `ahead` is the first op of the previous chunk in this
+ * direction, or -1. Both have the same sequence of ops, so hop h of this chunk waits until hop h of the
+ * previous chunk is done. */
 static int32_t write_chunk(const struct pipeline *line, int m, int sign, int steps, int32_t ahead,
                            int32_t before)
 {
@@ -108,15 +114,15 @@ static int32_t write_chunk(const struct pipeline *line, int m, int sign, int ste
     return first;
 }
 
-/* Returns the first op of the last chunk: each of its sends ends after the same send of every chunk ahead, so that the
- * part has ended when they have. */
+/* Returns the first op of the last chunk. Each of its sends ends after the same send of all chunks before, so
+ * the part has ended when the last chunk has. */
 static int32_t write_part(struct pipeline *line, int32_t before)
 {
     struct walk *walk = line->walk;
     struct program *program = walk->program;
     int32_t ahead[COLLECTIVE_RINGS][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, first = -1;
     for (line->chunk = 0; line->chunk < line->chunks; line->chunk++) {
-        int32_t there = before; /* the root has the chunk from the start, all others when the join says so */
+        int32_t there = before; /* the root has the chunk from the start, other chips after the join */
         first = program->ops;
         for (int m = 0; m < walk->rings; m++) {
             int steps[2];
@@ -135,7 +141,7 @@ static int32_t write_part(struct pipeline *line, int32_t before)
     return first;
 }
 
-/* All parts in pipelined chunks; the op that ends when all have, if it is asked for. */
+/* Writes all parts in pipelined chunks. If `ends`, returns the op that ends when all of them have. */
 static int32_t write_pipelined(struct walk *walk, const int root[], int chunks, bool ends, int32_t before)
 {
     const struct collective_spec *spec = walk->spec;
@@ -158,7 +164,8 @@ static int32_t write_pipelined(struct walk *walk, const int root[], int chunks, 
     return ends && parts ? program_join_of(walk->program, end, parts, walk->members, walk->stage) : before;
 }
 
-/* The set-up is an op of its own: the root starts on all its rings at once, and the others do not pay it again. */
+/* Adds the set-up as an op of its own: the root starts on several rings at once, and no chip must pay the
+ * set-up twice. */
 static int32_t set_up(struct walk *walk, int32_t before)
 {
     if (!(walk->spec->setup_s > 0) || walk->rings == 0)
@@ -174,7 +181,7 @@ static int32_t set_up(struct walk *walk, int32_t before)
     return start;
 }
 
-/* What the choice between the two ways asks. */
+/* Asks the formula for the number of chunks; 0: scatter and gather. */
 static int count_chunks(const struct walk *walk)
 {
     const struct collective_spec *spec = walk->spec;

@@ -18,7 +18,8 @@ static int count_axes(unsigned axes)
     return (int)((axes & 1) + (axes >> 1 & 1) + (axes >> 2 & 1));
 }
 
-/* How many different coordinates the chips of one group of a ring have along each axis, and along which they leave some out. */
+/* Multiplies count[] by the number of different coordinates that one group of a ring has along each axis, and
+ * adds the axes along which it leaves out coordinates in between to *strided. */
 static void count_coords(const struct slice *slice, const struct ring *ring, int count[static SLICE_AXES],
                          unsigned *strided)
 {
@@ -57,7 +58,7 @@ struct choice_group choice_group_of(const struct slice *slice, const struct ring
     return group;
 }
 
-/* Are all axes of the group ... */
+/* Does `is` hold for all whole axes of the group? */
 static bool axes_are(const struct choice_case *of, bool (*is)(const struct slice *, int axis, int first))
 {
     int first = -1;
@@ -123,7 +124,7 @@ static bool word_holds(const struct choice_case *of, const char *word)
     return false;
 }
 
-/* "axes equal !board" */
+/* Do all words of a condition hold, "axes equal !board"? */
 static bool all_hold(const struct choice_case *of, const char *when)
 {
     char word[16];
@@ -138,7 +139,7 @@ static bool all_hold(const struct choice_case *of, const char *when)
     return true;
 }
 
-/* "64KiB", or a number of devices. */
+/* Reads "64KiB", or a number of devices. */
 static int read_limit(const char *text, double *limit, struct status *st)
 {
     char *end;
@@ -151,7 +152,7 @@ static int read_limit(const char *text, double *limit, struct status *st)
     return code;
 }
 
-/* "a..b": from a to below b, either of which may be missing; "" is any. */
+/* Is a value in a range "a..b", from a to below b? Either end may be missing; "" is any value. */
 static int in_range(const char *text, double value, bool *in, struct status *st)
 {
     char low[32];
@@ -174,7 +175,7 @@ static bool is_of_chip(const char *chips, const char *chip)
     return !*chips || text_has_word(chips, name);
 }
 
-/* Rows of all chips are of those that others name. */
+/* Does a row name the chip? Rows without chips apply only to chips that some other row names. */
 static bool is_known(const struct csv_table *table, const char *chip)
 {
     for (int row = 0; row < table->rows; row++)
@@ -183,7 +184,7 @@ static bool is_known(const struct csv_table *table, const char *chip)
     return false;
 }
 
-/* The first row that fits; -1: none. */
+/* The first row that matches; -1: none. */
 static int find_row(const struct csv_table *table, const struct choice_case *of, struct status *st)
 {
     int n = of->group.devices;
@@ -207,7 +208,8 @@ static int find_row(const struct csv_table *table, const struct choice_case *of,
     return -1;
 }
 
-/* The axes of a group as the TensorCore's strategies count them: dims y, x, z, round in a circle. Returns how many. */
+/* The axes of a group in the order of the TensorCore's strategies: y, x, z, cyclically. Returns their
+ * number. */
 static int axes_by_dim(unsigned whole, int axis[static COLLECTIVE_RINGS])
 {
     int n = 0;
@@ -221,7 +223,7 @@ static int axes_by_dim(unsigned whole, int axis[static COLLECTIVE_RINGS])
     return n;
 }
 
-/* Appends a colour that begins with the axis at `first`. */
+/* Appends a colour whose order of axes is rotated to begin with axis[first]. */
 static void add_rotated(struct collective_config *config, const int axis[], int axes, int first, int sign)
 {
     struct config_colour *colour = &config->colour[config->colours++];
@@ -231,14 +233,15 @@ static void add_rotated(struct collective_config *config, const int axis[], int 
     config->phases = axes;
 }
 
-/* Of short messages over axes that differ, orders with rings of the same length in every phase: of two equal axes and another one
- * those that end with the other. */
+/* For short messages over axes of different lengths: only orders in which all colours have rings of
+ * the same length in every phase. With two equal axes and a third one, these are the orders that end
+ * with the third. */
 static void set_alike(struct collective_config *config, const struct slice *slice, const int axis[], int axes)
 {
     for (int i = 0; i < axes && config->colours == 0; i++)
         for (int j = i + 1; j < axes && config->colours == 0; j++)
             if (slice->len[axis[i]] == slice->len[axis[j]]) {
-                int last = axis[3 - i - j]; /* of three, as two axes differ */
+                int last = axis[3 - i - j]; /* there are three axes, since two would be unequal */
                 add_rotated(config, (int[]){axis[i], axis[j], last}, axes, 0, 0);
                 add_rotated(config, (int[]){axis[j], axis[i], last}, axes, 0, 0);
             }
@@ -264,7 +267,7 @@ static void set_nd(struct collective_config *config, const struct choice_case *o
     }
 }
 
-/* Rings of the SparseCores. A scatter brings the devices of a chip together first. */
+/* The colours of the SparseCores. A reduce-scatter first reduces between the devices of a chip. */
 static void set_sparse_nd(struct collective_config *config, const struct choice_case *of)
 {
     int axis[COLLECTIVE_RINGS], axes = 0, times;
@@ -283,7 +286,7 @@ static void set_sparse_nd(struct collective_config *config, const struct choice_
     config->rings = axes > 1 ? CONFIG_ALL_AXES : CONFIG_ONE_RING;
 }
 
-/* One ring through all: both ways round by one colour, or one each way. */
+/* One ring through all chips: one colour in both directions, or one colour for each direction. */
 static void set_one_ring(struct collective_config *config)
 {
     bool both = strcmp(config->strategy, "StrategyRing") == 0;

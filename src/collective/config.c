@@ -30,9 +30,9 @@ bool config_fits(const struct collective_config *config, int rings)
     return config->phases > 0 ? phases == rings : rings > 1;
 }
 
-/* The rings of a colour in the order of its phases. There is one for each axis, in the order of axes, unless they say which axis they
- * are along: so which it is follows from how many of the colour's other axes come before. A phase within chips has no ring. Returns
- * how many there are. */
+/* Finds the rings of a colour in the order of its phases; returns their number. The spec has one ring for
+ * each axis, sorted by axis, so the index of a ring is the number of the colour's axes that come before its
+ * axis; a ring that names its own axis is found by that. A phase within chips has no ring. */
 static int rings_of_phases(const struct config_colour *colour, int phases, const struct collective_spec *spec,
                            int ring[static COLLECTIVE_RINGS])
 {
@@ -51,7 +51,8 @@ static int rings_of_phases(const struct config_colour *colour, int phases, const
     return rings;
 }
 
-/* Short rings that are lines are walked to their middles in the order of a part, and back (short_ring.c). */
+/* Is it a short ring on lines only? These are walked to their middles in the order of the part, and back
+ * (short_ring.c). */
 static bool goes_to_middle(const struct collective_config *config, const struct collective_spec *spec)
 {
     for (int r = 0; r < spec->rings; r++)
@@ -72,12 +73,12 @@ void config_follow(const struct collective_config *config, bool gathers, struct 
         int ring[COLLECTIVE_RINGS] = {0};
         int rings = rings_of_phases(&config->colour[c], config->phases, spec, ring);
         colour->sign = config->colour[c].sign;
-        for (int m = 0; m < rings; m++) /* phases are those of a scatter, but of an all-gather */
+        for (int m = 0; m < rings; m++) /* phases are in the order of a scatter, except for an all-gather */
             colour->order[m] = ring[turned ? m : rings - 1 - m];
     }
 }
 
-/* "{0 1}" of the TensorCore, "{X:CW Y:CW}" of the SparseCores. */
+/* Prints "{0 1}" for the TensorCore, "{X:CW Y:CW}" for the SparseCores. */
 static void print_colour(const struct collective_config *config, const struct config_colour *colour,
                          char text[static CONFIG_TEXT])
 {

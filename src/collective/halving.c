@@ -2,16 +2,17 @@
 /*
  * Halving and doubling: reduce-scatters, all-gathers and all-reduces in log2 N steps along each ring.
  *
- * In step s each chip of a reduce-scatter sends one partner the chunks that the partner will still have to do with, half of those
- * that it has itself, and gets as many; after log2 N steps it has its own. An all-gather is the reverse. The partner of the chip with piece q is
+ * In step s of a reduce-scatter each chip sends one partner the chunks that the partner is still responsible
+ * for, half of its own chunks, and receives as many; after log2 N steps it has its own chunk. An all-gather
+ * is the reverse. The partner of the chip with piece q is
  *
- *   halving-doubling  q xor 2^s: neighbours first, as most is sent then (Rabenseifner 2004; Thakur et al. 2005)
- *   swing             q + r(s) for even q, q - r(s) for odd ones, r(s) = (1 - (-2)^(s+1))/3 = 1, -1, 3, -5, 11, ... modulo N: no
- *                     step is longer than half of what xor takes (De Sensi et al., Swing, NSDI 2024)
+ *   halving-doubling  q xor 2^s: neighbours first, since most bytes are sent then (Rabenseifner 2004; Thakur et al. 2005)
+ *   swing             q + r(s) for even q, q - r(s) for odd q, r(s) = (1 - (-2)^(s+1))/3 = 1, -1, 3, -5, 11, ... modulo N: from the
+ *                     second step on, distances are shorter than those of xor (De Sensi et al., Swing, NSDI 2024)
  *
- * Which chunks a chip still has to do with follows from the partners alone: after the last step its own, before step s what it and its
- * partner have to do with after it. Rings whose length is no power of two, or that have more chips than a set of chunks can
- * name, are walked both ways instead (bidi).
+ * The chunks that a chip is responsible for follow from the partners alone: after the last step its own
+ * chunk; before step s, the chunks of itself and its partner after step s. Rings whose length is not a power
+ * of two, or larger than a set of chunks can represent, are walked in both directions instead (bidi).
  */
 #include <stdlib.h>
 
@@ -19,7 +20,8 @@
 
 enum { STEPS_MOST = 5 }; /* log2 PICK_SET_MOST */
 
-/* Who exchanges with whom along a ring, and the chunks that piece q has to do with before each step, a bit each. */
+/* The partners along a ring, and the chunks that the chip with piece q is responsible for before each step,
+ * one bit each. */
 struct exchange {
     int n, steps;
     int partner[STEPS_MOST][PICK_SET_MOST];
@@ -34,7 +36,7 @@ static int partner_of(bool swings, int n, int step, int piece)
     return ((piece + (piece % 2 ? -distance : distance)) % n + n) % n;
 }
 
-/* False for rings that this is not for. */
+/* Returns false if the ring does not allow exchanges. */
 static bool exchange_of(bool swings, int n, struct exchange *exchange)
 {
     exchange->n = n;
@@ -53,7 +55,7 @@ static bool exchange_of(bool swings, int n, struct exchange *exchange)
     return true;
 }
 
-/* Along an axis the shorter way; where two are as short, chips take turns. */
+/* The shorter way along an axis; if both ways tie, even positions go in + direction and odd ones in -. */
 static struct hop hop_to(const struct ring *ring, int from, int to)
 {
     int steps = to - from, n = ring->n;
@@ -86,7 +88,8 @@ static struct towards partner_routes(struct walk *walk, int of_ring, const struc
     return program_towards_table(program, walk->index, walk->members);
 }
 
-/* The chunks that each chip sends: those that its partner has to do with afterwards, or, back, those that it has itself. */
+/* The chunks that each chip sends: in a scatter those that its partner is responsible for after the step, in
+ * a gather those that it has itself. */
 static int32_t sent_chunks(struct walk *walk, int ring, const struct exchange *exchange, int step,
                            bool gather)
 {

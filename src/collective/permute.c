@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Collective-permute: each chip sends its array to one other at most, on our shortest routes, which contend
- * where they meet. With `routes` > 1 the array is cut into as many parts, each on a route of its own that
- * shares no link with the others of its pair (F10): other orders of the axes, the long way round, or a detour
- * by one link. The same serve where a dead link is on the way of a pair: of them and the shortest way round it the fastest is
- * taken, beside what the other pairs send.
+ * Collective-permute: each chip sends its array to at most one other chip, on the shortest route that
+ * route_between() finds; routes that meet contend. With `routes` > 1 the array is cut into that many parts,
+ * each on its own route, which shares no link with the other routes of the pair (F10): another order of the
+ * axes, the long way round, or a detour by one link. If a dead link is on a pair's route, the fastest of
+ * these candidates and of the shortest way around it is taken, given the traffic of the other pairs.
  */
 #include "collective/builders.h"
 
@@ -33,7 +33,8 @@ static void propose(struct candidate list[], int *count, const struct hop hop[],
         c->hop[h] = hop[h];
 }
 
-/* All cyclic orders of the hops, each hop the short or the long way; what leads elsewhere, or nowhere, is found out later. */
+/* Proposes all cyclic orders of the hops, with each hop the short or the long way. Candidates that do not
+ * lead to the destination are discarded later. */
 static void propose_orders(const struct slice *slice, const struct minimal_route *minimal,
                            struct candidate list[], int *count)
 {
@@ -55,7 +56,8 @@ static void propose_orders(const struct slice *slice, const struct minimal_route
     }
 }
 
-/* Straight routes beside another one: aside by a link, along, and back; along the longest axis first, whatever it is called. */
+/* Proposes routes parallel to a straight one: a link aside, along, and back. The longest axis comes first, so
+ * that the result does not depend on the names of the axes. */
 static void propose_detours(const struct slice *slice, const struct minimal_route *minimal,
                             struct candidate list[], int *count)
 {
@@ -73,7 +75,7 @@ static void propose_detours(const struct slice *slice, const struct minimal_rout
         }
 }
 
-/* Do two routes from a chip share a link? A route that is not there shares all. */
+/* Do two routes from a chip share a link? A route that does not exist counts as sharing. */
 static int share_links(const struct slice *slice, int chip, const struct candidate *a,
                        const struct candidate *b, struct status *st)
 {
@@ -89,7 +91,7 @@ static int share_links(const struct slice *slice, int chip, const struct candida
     return share;
 }
 
-/* Up to `routes` link-disjoint routes, short ones first; returns how many there are. */
+/* Finds up to `routes` link-disjoint routes, short ones first; returns their number. */
 static int disjoint_routes(const struct slice *slice, int from, int to, int routes, struct candidate chosen[],
                            struct status *st)
 {
@@ -103,7 +105,7 @@ static int disjoint_routes(const struct slice *slice, int from, int to, int rout
     propose_detours(slice, &minimal[0], list, &count);
     for (int i = 0; i < count; i++)
         longest = list[i].links > longest ? list[i].links : longest;
-    /* The shortest first; those of equal lengths as proposed, dimension order first. */
+    /* The shortest candidates first; among equal lengths in the order of proposal, dimension order first. */
     for (int i = 0, links = 0; links <= longest && found < routes;
          links += i == count - 1, i = (i + 1) % count) {
         bool fits = list[i].links == links && route_walk(slice, from, list[i].hop, list[i].hops, NULL) == to;
@@ -119,16 +121,17 @@ static int disjoint_routes(const struct slice *slice, int from, int to, int rout
     return found;
 }
 
-/* So many bytes of each chip, and how many of them pass each link; scratch for the links of a route. */
+/* The traffic of a permute: bytes of each send, and the number of sends over each link; `link` is scratch for
+ * the links of a route. */
 struct traffic {
     const struct slice *slice;
     double bytes;
     int *load, *link;
 };
 
-/* What they take beside the others; next to nothing for each link, and less for all that they add to, so that of equal ways the
- * shortest, and of these the one in least use is taken, whatever a hop's latency;
- * infinite on a route that does not lead to `to`. */
+/* The time of a send over a route, given the other sends. Two tiny terms break ties even if a hop's latency
+ * is 0: one for the number of links, so that the shortest of equal routes wins, and a smaller one for the
+ * load of all links, so that the least used of these wins. Infinite if the route does not lead to `to`. */
 static double route_s(const struct traffic *t, int from, int to, const struct hop hop[], int hops)
 {
     double slowest_s = 0, shared_s = 0;
@@ -144,14 +147,14 @@ static double route_s(const struct traffic *t, int from, int to, const struct ho
            1e-6 * shared_s;
 }
 
-/* Another route than the shortest round what is dead, if that is faster. */
+/* The fastest candidate around dead links, if it is faster than the shortest route. */
 static int32_t find_detour(struct traffic *t, struct program *program, int from, int to, int32_t shortest)
 {
     struct minimal_route minimal[MINIMAL_ROUTES];
     struct candidate list[CANDIDATES];
     struct hop hop[ROUTE_HOPS];
     int count = 0, best = -1, hops = route_between(t->slice, from, to, hop, NULL);
-    /* of equal ones it is the last: which it is axes' names say */
+    /* the shortest route loses ties, since it depends on the names of the axes */
     double best_s = hops < 0 ? INFINITY : route_s(t, from, to, hop, hops) * (1 + 1e-9);
     route_minimal(t->slice, from, to, minimal);
     propose_orders(t->slice, &minimal[0], list, &count);
@@ -171,7 +174,7 @@ static int32_t find_detour(struct traffic *t, struct program *program, int from,
     return best < 0 ? shortest : program_route(program, way, hops);
 }
 
-/* Chips row by row, the last axis of the slice's order fastest. */
+/* The i-th chip, row by row, with the last axis of slice.order fastest. */
 static int chip_in_order(const struct slice *slice, int i)
 {
     int coord[SLICE_AXES] = {0};
@@ -213,7 +216,7 @@ void permute_routes(struct program *program, const int32_t target[], double byte
     free(t.link);
 }
 
-/* The routes of every chip: table[route * chips + chip]. */
+/* Finds the routes of every chip: table[route * chips + chip]. */
 static int find_routes(const struct collective_spec *spec, struct program *program, int routes,
                        int32_t table[], struct status *st)
 {
@@ -326,7 +329,7 @@ void permute_shift(const struct mesh *mesh, const struct axis_list *list, int of
 int permute_pairs(const struct mesh *mesh, const struct axis_list *list, const int32_t pair[][2], int pairs,
                   int32_t chip[], int32_t target[], struct status *st)
 {
-    /* ppermute numbers chips in mesh order, whatever the order of the axes asked for. */
+    /* ppermute numbers chips in mesh order, whatever the order of the given axes. */
     struct axis_list sorted = axis_list_of_set(axis_list_set(list));
     int n = axis_list_size(&sorted, &mesh->axes), chips = mesh->slice->chips;
     mesh_groups(mesh, &sorted, chip);

@@ -2,17 +2,17 @@
 /*
  * All-gather, reduce-scatter and all-reduce on rings and lines, over one axis or several at once (E1 to E7).
  *
- * The array is one buffer, worked on in place: a grid of chunks, one dim for each ring, and one for the parts
- * that walk the rings in different orders. An all-gather starts with the chip's own chunk and ends with all;
- * On a twisted torus parts have rings of their own (turns.c).
- * a reduce-scatter starts with all of the chip's own contribution and ends with its chunk reduced.
+ * The array is one buffer, worked on in place: a grid of chunks, with one dim for each ring, and one for the
+ * parts that take the rings in different orders. An all-gather starts with the chip's own chunk and ends with
+ * all chunks; a reduce-scatter starts with the chip's whole contribution and ends with its own chunk reduced.
+ * On a twisted torus parts have special rings (turns.c).
  */
 #include "collective/reduce_gather.h"
 
 #include "collective/builders.h"
 
-/* The phases of one part: scatter in reverse order, then gather, or one of the two. */
-/* Makes phase i of a part the next one: scatters go back to front, then gathers. Is it a gather? */
+/* Sets phase i of a part: first the phases of a scatter, from the last ring to the first, then those of a
+ * gather. Returns whether it is a gather. */
 static bool set_phase(const struct walk *walk, struct phase *phase, int i, bool scatter)
 {
     bool gathers = !scatter || i >= walk->rings;
@@ -35,7 +35,8 @@ struct ends rings_part(struct walk *walk, struct phase phase, bool scatter, bool
     return ends;
 }
 
-/* All parts, of `phase.bytes` together, phase by phase: none begins one before all have ended the one before. */
+/* Writes all parts, of `phase.bytes` together, phase by phase: no part begins a phase before all parts have
+ * ended the previous one. */
 static struct ends write_in_step(struct walk *walk, struct phase phase, bool scatter, bool gather,
                                  int32_t before)
 {

@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How an array is cut into the parts that walk the rings in different orders: one small search.
+ * A search for the best shares of the parts that take the rings in different orders.
  *
- * What is searched. Of k rings k parts walk in cyclic order, the r-th starting with ring r; part r has share[r] of COLLECTIVE_SHARES.
- * Parts may follow each other in two cyclic orders (`turned`, of three rings), and with slow links about each on its own or in step:
- * up to four ways, and for each the shares, 65 of two rings and 2,145 of three. A ring all-to-all has equal parts, and ways alone.
+ * The space. With k rings, k parts take the rings in cyclic order, part r starting with ring r; part r has
+ * share[r] of COLLECTIVE_SHARES. Three rings have two cyclic orders (`turned`), and with slow links parts may
+ * proceed each on its own or in step. These are up to four variants, each with 65 possible shares for two
+ * rings and 2,145 for three. A ring all-to-all has equal parts, so only the variants are searched.
  *
- * A bound. A part of one byte that starts with ring r brings, to ring s, what it has gathered by then: the lengths of the rings before
- * s over the number of chips, for each of the chunks that cross the busiest link of s. These are n - 1 on a line and one way round
- * a ring, floor(n/2) and (n - 1)/2 both ways round; times the steps that pass one link, where steps are several links. The ring
- * that comes last carries most. From that follows a time that no shares beat: what the busiest link carries, or the part that is
- * longest under way; a reduce-scatter is the same backwards. How parts that share links keep each other waiting only a simulation
- * says.
+ * A bound. When a part of one byte that starts with ring r comes to ring s, each of its chunks has the bytes
+ * gathered so far: the product of the lengths of the rings before s, over the number of chips. The number of
+ * chunks that cross the busiest link of s is n - 1 on a line and on a ring in one direction, floor(n/2)
+ * (bidi) or (n - 1)/2 (bidi-half) in both; if steps have several links, times the number of steps that pass
+ * one link. The ring that comes last carries most. This gives a lower bound of the time: the load of the
+ * busiest link, or the longest time of one part; a reduce-scatter is the same backwards. How much parts that
+ * share links delay each other, only a simulation shows.
  *
- * The search. Nothing is simulated whose bound is no better than the fastest so far, which are most. For each way:
+ * The search. Shares are only simulated if their bound is below the best time so far, which excludes most of
+ * them. For each variant:
  *
- *     1. equal shares, and those whose bound is least;
- *     2. a coarse grid: all in sixteenths of two rings, in eighths of three;
- *     3. from the fastest of these: an eighth from one part to another, as long as that is faster, then a sixteenth, ..., a 64th, or
- *        two of them from or to one part; and once more, as long as anything was found.
+ *     1. equal shares, and the shares with the least bound;
+ *     2. a coarse grid: all sixteenths for two rings, all eighths for three;
+ *     3. from the fastest of these, a descent: move an eighth from one part to another while that helps, then
+ *        a sixteenth, ..., a 64th, or two of them from or to one part; repeated until nothing improves.
  *
- * The grid is there because times have several valleys: of 250 random boxes, a third of them with a slow link, a descent from the best
- * way alone, or from equal shares alone, ends up to 14 % above what all three find in each way. Rings are sorted first, by length and
- * not by name, so that nothing depends on what axes are called; equal shares are tried first, so that no search is slower than none.
+ * The grid is needed because the time has several local minima: on 250 random boxes, a third of them with a
+ * slow link, a descent in the best variant alone, or from equal shares alone, ended up to 14 % above the
+ * result of all three steps in each variant. Rings are sorted first, by length and not by name, so that the
+ * result does not depend on the names of the axes. Equal shares are tried first, so that the result is never
+ * slower than without a search.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,16 +36,16 @@
 #include "collective/collective.h"
 #include "engine/timing.h"
 
-/* What a gather, or a scatter, takes for each share that a part has, as if no link were slow. */
+/* Seconds of a gather, or of a scatter, per share of a part, as if no link were slow. */
 struct costs {
-    int rings, times;                                  /* an all-reduce is both, one after the other */
+    int rings, times;                                  /* times: 2 for an all-reduce, which is both */
     double link_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS]; /* [first][of]: on the busiest link of a ring */
-    double part_s[COLLECTIVE_RINGS];                   /* its own sends, which follow each other, ... */
+    double part_s[COLLECTIVE_RINGS];                   /* sends of one chip, one after the other ... */
     double steps_s;                                    /* ... and the latencies of their steps */
-    bool mirrored; /* half of each chunk goes each way, which never meet */
+    bool mirrored; /* half of each chunk goes in each direction, and these never share a link */
 };
 
-/* Chunks that cross the busiest link when every chip's goes round: to all others. */
+/* Number of chunks that cross the busiest link when the chunk of every chip goes to all other chips. */
 static double crossings(const struct ring *ring, enum ring_kind kind)
 {
     int n = ring->n;
@@ -48,7 +53,7 @@ static double crossings(const struct ring *ring, enum ring_kind kind)
     return !both_ways ? n - 1 : kind == RING_BIDI ? (double)(n / 2) : (n - 1) / 2.0;
 }
 
-/* What a step of ring `of` carries, all together, for each byte of the part that starts with ring `first`. */
+/* Bytes over the busiest link of ring `of`, per byte of the part that starts with ring `first`. */
 static double carried(const struct collective_spec *spec, const struct ring *const ring[], int rings,
                       int first, int of)
 {
@@ -60,7 +65,7 @@ static double carried(const struct collective_spec *spec, const struct ring *con
     return gathered * crossings(ring[of], spec->kind) / chips;
 }
 
-/* Has it rings of its own on a twisted torus (turns.c)? */
+/* Does it have special rings on a twisted torus (turns.c)? */
 static bool has_turns(const struct collective *collective, const struct collective_spec *spec)
 {
     return collective->id != COLLECTIVE_BROADCAST && collective->id != COLLECTIVE_ALL_TO_ALL &&
@@ -98,7 +103,8 @@ static struct costs costs_of(const struct collective *collective, const struct s
     bool twisted = has_turns(collective, spec);
     for (int first = 0; first < costs.rings; first++)
         for (int of = 0; of < costs.rings; of++) {
-            /* All parts of a twisted torus have rings of the same lengths, in the order in which they walk them. */
+            /* On a twisted torus all parts have rings of the same lengths in the order in which they take
+             * them. */
             double own_s = share_s * (twisted ? carried(spec, ring, costs.rings, 0,
                                                         (of - first + costs.rings) % costs.rings)
                                               : carried(spec, ring, costs.rings, first, of));
@@ -108,7 +114,8 @@ static struct costs costs_of(const struct collective *collective, const struct s
     return costs;
 }
 
-/* The busiest link of shares, all 0 for equal ones; and the part that is longest under way. */
+/* Time of the busiest link for given shares (all 0: equal shares); *longest_s is the time of the slowest
+ * part. */
 static double busiest_s(const struct costs *costs, const int share[], double *longest_s)
 {
     double most_s = 0, equal = (double)COLLECTIVE_SHARES / costs->rings;
@@ -130,8 +137,9 @@ static double least_s(const struct costs *costs, const int share[])
     return costs->times * fmax(links_s, costs->steps_s + longest_s);
 }
 
-/* The shares whose busiest link, or whose least time, is least, of all there are. Both are convex in the shares, so that a row of
- * them is left where it begins to rise, and so are the rows. Returns it. */
+/* Finds the shares with the least bound (`links_alone`: the least load of the busiest link), and returns it.
+ * Both are convex functions of the shares, so a row is left as soon as it rises, and so is the search over
+ * rows. */
 static double find_least(const struct costs *costs, bool links_alone, int share[static COLLECTIVE_RINGS])
 {
     const double rises = 1 + 1e-9;
@@ -192,7 +200,7 @@ double collective_least_s(const struct collective *collective, const struct slic
 {
     struct costs costs = costs_of(collective, slice, spec);
     int share[COLLECTIVE_RINGS] = {0};
-    double per_s = 0, longest_s; /* shares a second: those by which all parts are under way as long */
+    double per_s = 0, longest_s; /* shares per second, if all parts take equally long */
     *links_s = 0;
     if (costs.rings == 0)
         return 0;
@@ -220,17 +228,17 @@ int collective_time(const struct collective *collective, const struct slice *sli
 
 enum { TRIES = 1024 };
 
-/* A search: the fastest so far; and those shares that have been simulated, of the way that is tried. */
+/* A search: the fastest spec so far, and the shares already simulated in the current variant. */
 struct search {
     const struct collective *collective;
     const struct slice *slice;
     struct collective_spec spec, fastest;
-    double fastest_s, of_all_s; /* of this way; of all so far */
+    double fastest_s, of_all_s; /* of this variant; of all so far */
     struct costs costs;
     int tries, tried[TRIES][COLLECTIVE_RINGS];
 };
 
-/* Simulates shares, unless they are known or cannot be the fastest. */
+/* Simulates shares, unless that was done already or they cannot be the fastest. */
 static int try_share(struct search *search, const int share[], struct status *st)
 {
     double time_s;
@@ -261,7 +269,8 @@ static int try_grid(struct search *search, struct status *st)
     return code;
 }
 
-/* Moves shares between the parts of the fastest, fewer and fewer at a time: so many, or twice as many, of each. */
+/* Descends from the fastest shares: moves `step` shares between parts, and finally also two at a time, with
+ * smaller and smaller steps. */
 static int descend(struct search *search, struct status *st)
 {
     enum { SIDE = 5, MOST = SIDE / 2 };
@@ -273,19 +282,19 @@ static int descend(struct search *search, struct status *st)
             bool fits = rings > 2 || by[0] + by[1] == 0;
             by[2] = -by[0] - by[1];
             memcpy(share, search->fastest.share, sizeof share);
-            if (share[0] + share[1] + share[2] == 0) /* nearly equal ones */
+            if (share[0] + share[1] + share[2] == 0) /* nearly equal shares */
                 for (int r = 0; r < rings; r++)
                     share[r] = COLLECTIVE_SHARES / rings + (r < COLLECTIVE_SHARES % rings);
             for (int r = 0; r < COLLECTIVE_RINGS; r++)
                 fits &= (share[r] += by[r] * step) >= 0 && abs(by[r]) <= (step > 1 ? 1 : MOST);
             if (fits)
                 code = try_share(search, share, st);
-            move -= search->fastest_s < before_s; /* the same once more */
+            move -= search->fastest_s < before_s; /* repeat the same move */
         }
     return code;
 }
 
-/* One way. */
+/* Searches the shares of one variant. */
 static int search_shares(struct search *search, struct status *st)
 {
     int share[COLLECTIVE_RINGS] = {0};
@@ -313,7 +322,7 @@ static int place_of(const struct slice *slice, int axis)
     return place;
 }
 
-/* Does ring a come before b in an order that does not know what axes are called? */
+/* Does ring a come before b in an order that does not depend on the names of the axes? */
 static bool comes_first(const struct slice *slice, const struct ring *a, const struct ring *b)
 {
     if (a->n != b->n)
@@ -330,8 +339,8 @@ static bool comes_first(const struct slice *slice, const struct ring *a, const s
     return a->axis >= 0 && b->axis >= 0 && place_of(slice, a->axis) < place_of(slice, b->axis);
 }
 
-/* Leaves a spec its rings of two chips or more, sorted; at[k]: which of them the k-th was. Returns whether their cyclic order is
- * another one now. */
+/* Keeps the rings of two chips or more in a spec, sorted; at[k] is the original index of the k-th. Returns
+ * whether the cyclic order has changed. */
 static bool sort_rings(const struct slice *slice, struct collective_spec *spec, int at[COLLECTIVE_RINGS])
 {
     const struct ring *ring[COLLECTIVE_RINGS];
@@ -358,7 +367,8 @@ static bool sort_rings(const struct slice *slice, struct collective_spec *spec, 
     return swaps % 2;
 }
 
-/* The ways in which parts may follow each other. The fastest of each is found alone: a way whose first shares are slow may win. */
+/* Searches all variants. The best shares of each are found independently, since a variant whose first shares
+ * are slow may win in the end. */
 static int search_ways(struct search *search, struct status *st)
 {
     struct search all = *search;
@@ -373,7 +383,7 @@ static int search_ways(struct search *search, struct status *st)
         search->spec.turned = way % 2;
         search->spec.in_step = way / 2;
         search->costs = costs_of(search->collective, search->slice, &search->spec);
-        if (search->costs.mirrored) { /* one way round takes as long as both */
+        if (search->costs.mirrored) { /* one direction with half the bytes takes as long as both */
             search->spec.kind = RING_UNI;
             search->spec.elem_bytes /= 2;
         }

@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All-reduce on short rings, both ways round at once, as XLA's PincerShort: the ways meet half way, and go back.
+ * All-reduce on short rings in both directions at once, like XLA's PincerShort: the directions meet half way,
+ * and the sum goes back.
  *
- * - on a closed ring each chunk has a chip of its own where its ways meet: that is the ring that scatters and gathers as bidi;
- * - on a line all meet in the middle: chips add what comes from the end behind them and pass it on, the chip in the middle has the
- *   sum, which goes back by the same links. These are 2 floor(N/2) steps, not 2(N-1), and each link carries the array once
- *   each way: c chunks that follow each other take (2 floor(N/2) + c - 1)(a + V/(c w)). Of several lines the middles meet in turn.
+ * - on a closed ring each chunk has its own meeting point, which is the reduce-scatter and all-gather of bidi;
+ * - on a line everything meets in the middle: chips add the array that arrives from their end and pass it on;
+ *   the middle chip then has the sum, which goes back over the same links. These are 2 floor(N/2) steps, not
+ *   2(N-1), and each link carries the array once in each direction: c pipelined chunks take
+ *   (2 floor(N/2) + c - 1)(a + V/(c w)). With several lines, the middles of one line are reduced along the next.
  *
- * Closed rings scatter first and gather last, so that lines have less to move; each part takes the rings in another order.
+ * Closed rings are scattered first and gathered last, so that lines have less to move; each part takes the
+ * rings in another order.
  */
 #include "collective/reduce_gather.h"
 
-/* The lines of a part, one chunk of which is being written. */
+/* State while one chunk of a part is written along its lines. */
 struct lines {
     struct walk *walk;
-    struct phase phase; /* m: the line; bytes: of what each chip sends */
+    struct phase phase; /* m: the line; bytes: of each chip's send */
     struct view view;
     const struct ends *before;
     int chunk;
-    int32_t stride; /* ops of a chunk; 0: it is the first one */
-    int32_t there;  /* ends on a chip when it has what the lines so far bring to it, -1 */
+    int32_t stride; /* number of ops of a chunk; 0: this is the first chunk */
+    int32_t there;  /* op that ends on a chip when the lines so far are done there; -1: none */
 };
 
-/* One way along the line, by + or by -: to its middle, or from there to its end. */
+/* One direction along a line, + or -: from an end to the middle, or back from the middle to an end. */
 struct way {
     int sign;
     bool back;
 };
 
-/* The steps of a way that a chip of a line takes part in: none, or one. The middle is the chip that has piece N/2. */
+/* The step of a way at which a chip sends; -1: it never sends. The middle is the chip that has piece N/2. */
 static int step_of(const struct ring *ring, const struct slice *slice, int chip, const struct way *way)
 {
     int position = ring_position(ring, slice, chip), n = ring->n;
@@ -42,7 +45,8 @@ static int step_of(const struct ring *ring, const struct slice *slice, int chip,
     return to_middle > 0 ? from_end : -1;
 }
 
-/* The chips of a step, in the middle of the lines before; false if there are none. */
+/* Marks the senders of a step, which are in the middle of all lines before this one; false if there
+ * are none. */
 static bool find_senders(const struct lines *lines, const struct way *way, int step)
 {
     struct walk *walk = lines->walk;
@@ -93,7 +97,7 @@ static void write_way(const struct lines *lines, const struct way *way)
     }
 }
 
-/* To the middle of the line of the phase, or back. */
+/* Writes both directions of a line: to the middle, or back. */
 static void write_line(struct lines *lines, bool back)
 {
     struct program *program = lines->walk->program;
@@ -106,13 +110,13 @@ static void write_line(struct lines *lines, bool back)
         program_after(program, op, AFTER_ARRIVED);
 }
 
-/* All chunks along `count` lines, there and back. */
+/* Writes all chunks along `count` lines, to the middles and back. */
 static struct ends reduce_lines(struct walk *walk, const struct phase *phase, int count,
                                 const struct ends *before)
 {
     struct lines lines = {.walk = walk, .phase = *phase, .before = before};
     int32_t start = walk->program->ops;
-    lines.phase.m = count - 1; /* no line is scattered */
+    lines.phase.m = count - 1; /* lines are not scattered */
     lines.view = phase_view(walk, &lines.phase, pick_all());
     lines.phase.bytes = phase_bytes(walk, &lines.phase) * walk->ring[phase->part->order[count - 1]]->n;
     for (lines.chunk = 0; lines.chunk < walk->chunks; lines.chunk++) {
@@ -128,7 +132,8 @@ static struct ends reduce_lines(struct walk *walk, const struct phase *phase, in
     return (struct ends){1, {program_join_since(walk->program, start, walk->members, walk->stage)}};
 }
 
-/* The rings of a part in its order, but lines first: they are whole, and closed rings scattered, when lines are reduced. */
+/* The order of a part with its lines first. A phase takes the rings before it as whole and those after it as
+ * scattered, which is the state when lines are reduced. */
 static struct part lines_first(const struct walk *walk, const struct part *part, int *lines)
 {
     struct part sorted = *part;
@@ -148,7 +153,7 @@ struct ends short_ring_part(struct walk *walk, struct phase phase, bool scatter,
     int lines;
     struct part part = lines_first(walk, phase.part, &lines);
     (void)scatter;
-    (void)gather; /* only all-reduces have it */
+    (void)gather; /* only all-reduces have this pattern */
     phase.part = &part;
     for (phase.m = walk->rings - 1; phase.m >= lines; phase.m--, phase.setup_s = 0)
         ends = walk_phase(walk, &phase, false, &ends);

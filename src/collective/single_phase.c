@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All-reduce in a single phase: each chip gathers the whole arrays of all others along a ring, by the way that is shorter, and adds
- * them up; so after floor(N/2) steps, where a ring that scatters and gathers takes twice as many, each chip has the sum, at the price of
- * N/2 times the array on every link: floor(N/2) (a + V/w). XLA's SinglePhaseRingSum. Over several rings one after the other, each
- * of whose parts takes them in another order. All chips add in the order of positions, and so get the same bits.
+ * All-reduce in a single phase: each chip gathers the whole arrays of all other chips along a ring, each by
+ * the shorter way, and adds them up. So each chip has the sum after floor(N/2) steps, half as many as scatter
+ * and gather take, but every link carries N/2 times the array: floor(N/2) (a + V/w). This is XLA's
+ * SinglePhaseRingSum. Several rings follow one after the other, and each part takes them in another order.
+ * All chips add in the order of positions, and so get the same bits.
  */
 #include "collective/reduce_gather.h"
 
-/* An op of no links, in which each chip moves its own data; it takes so long. */
+/* Adds an op of no links, in which each chip moves its own data; it takes `seconds`. */
 static int32_t add_local(struct walk *walk, const struct phase *phase, struct view from, struct view to,
                          double seconds)
 {
@@ -35,7 +36,7 @@ static int32_t make_copies(const struct walk *walk, const struct phase *phase, i
     return copies;
 }
 
-/* What has come is added to the first copy, one after the other. */
+/* Adds the gathered copies to the result, one after the other. */
 static struct ends add_up(struct walk *walk, const struct phase *phase, const struct phase *gathers, int n,
                           const struct ends *came)
 {
@@ -64,7 +65,7 @@ struct ends single_phase_part(struct walk *walk, struct phase phase, bool scatte
 {
     struct ends ends = {1, {before}};
     (void)scatter;
-    (void)gather; /* only all-reduces have it */
+    (void)gather; /* only all-reduces have this pattern */
     for (int m = 0; m < walk->rings; m++) {
         int ring = phase.part->order[m], n = walk->ring[ring]->n;
         struct phase gathers = phase;
@@ -72,7 +73,7 @@ struct ends single_phase_part(struct walk *walk, struct phase phase, bool scatte
         gathers.copies = true;
         gathers.combine = COMBINE_COPY;
         gathers.buffer = walk->spec->timing_only ? -1 : make_copies(walk, &phase, n);
-        phase.m = walk->rings; /* whatever the ring: all of its part */
+        phase.m = walk->rings; /* views cover the whole part, whatever the ring */
         int32_t own = add_local(walk, &gathers, phase_view(walk, &phase, pick_all()),
                                 phase_view(walk, &gathers, pick_var(walk->var[ring], 0)), 0);
         for (int i = 0; i < ends.count; i++)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Gathers and reductions over all chips of a twisted torus, so that all links work all the time as on a plain one (E7).
+ * Rings for gathers and reductions over all chips of a twisted torus that keep all links busy all the time,
+ * as on a plain torus (E7).
  *
- * By + along an axis one is back after as many steps as the ring is long, which may be two turns. What is gathered along that ring is then
- * the same on all of its chips. So along the next axis chips count as one place if they are on the same ring, and one is back at the first
- * place, if on another of its chips, after fewer steps; and so on. Every part of the array has its own order of axes, its rings, and
- * its own number for every chip: 4x4x8 has rings of 8, 4 and 4, whichever axis comes first, 4x8x8 of 8, 8 and 4. All of them close, and
- * every step is one link.
+ * Steps in + direction along an axis return to the first chip after the length of its ring, which may be two
+ * turns of the axis. All chips of that ring have the same data once it is gathered. So along the next axis
+ * all chips of one such ring count as one place, and a walk returns to the first place after fewer steps,
+ * perhaps at another of its chips; and so on for the third axis. Every part of the array has its own order of
+ * axes, its own rings, and its own numbering of the chips: 4x4x8 has rings of 8, 4 and 4, whichever axis
+ * comes first, and 4x8x8 rings of 8, 8 and 4. All of them close, and every step is one link.
  */
 #include "collective/collective.h"
 #include "collective/walk.h"
@@ -47,7 +49,7 @@ void collective_turns(const struct collective_spec *spec, const struct slice *sl
     n[2] = slice->chips / (n[0] * n[1]);
 }
 
-/* The chip at a place of a numbering: so many steps along each axis. */
+/* The chip at a place of a part's numbering: place / stride % n[m] steps along each axis. */
 static int chip_at(const struct walk *walk, int first, const int n[], int place)
 {
     int chip = 0;
@@ -57,7 +59,8 @@ static int chip_at(const struct walk *walk, int first, const int n[], int place)
     return chip;
 }
 
-/* What the parts that start with a ring need to name pieces: every chip's place on each ring, and whose piece is at each place. */
+/* Makes the variables and the table with which parts that start with ring `first` name pieces: every chip's
+ * place on each ring, and the piece at each place. */
 static void number_places(struct walk *walk, int first, const int n[])
 {
     struct program *program = walk->program;

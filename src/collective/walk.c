@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is no walk round rings goes both ways where it goes round one. */
+/* The kind of ring. Patterns other than PATTERN_RINGS walk rings in both directions. */
 static enum ring_kind kind_of(const struct walk *walk)
 {
     return walk->spec->pattern == PATTERN_RINGS ? walk->spec->kind : RING_BIDI;
 }
 
-/* Routes of one step along a ring, for every chip: as a table, or as one route where all are alike. */
+/* The route of one step along a ring: a table, or a single route if it is the same for all chips. */
 static struct towards step_route(struct walk *walk, const struct ring *ring, bool forward)
 {
     struct program *program = walk->program;
@@ -26,7 +26,7 @@ static struct towards step_route(struct walk *walk, const struct ring *ring, boo
         if (ring->axis < 0 && ring->position[chip] < 0)
             continue;
         if (!ring->closed && !steps_back && ring_position(ring, slice, chip) == ring->n - 1)
-            continue; /* nobody takes this step */
+            continue; /* no collective takes this step */
         int next = ring_next(ring, slice, chip);
         walk->target[forward ? chip : next] = forward ? next : chip;
     }
@@ -39,8 +39,9 @@ static struct towards step_route(struct walk *walk, const struct ring *ring, boo
     return program_towards_table(program, walk->index, walk->members);
 }
 
-/* How many chunks follow each other along the lines of a short ring, there and back: of (h + c - 1)(a + V/(c w)) for h steps the least
- * is near c = sqrt((h - 1) V/(w a)). Of several lines the links in the middle carry all parts. */
+/* The number of pipelined chunks along the lines of a short ring, to the middle and back: (h + c - 1)(a +
+ * V/(c w)) for h steps is least near c = sqrt((h - 1) V/(w a)). With several lines the links in the middle
+ * carry all parts. */
 static int count_chunks(const struct walk *walk)
 {
     enum { CHUNKS_MAX = 256 };
@@ -62,7 +63,7 @@ static int count_chunks(const struct walk *walk)
     return most < 1 ? 1 : best < most ? (int)fmax(best, 1) : (int)most;
 }
 
-/* The rings of two chips or more, and their variables. */
+/* Selects the rings of two chips or more, and makes their variables. */
 static void choose_rings(struct walk *walk, const struct collective_spec *spec, struct program *program)
 {
     *walk =
@@ -166,7 +167,7 @@ static bool spec_has_shares(const struct collective_spec *spec)
     return spec->share[0] + spec->share[1] + spec->share[2] > 0;
 }
 
-/* Parts as a compiler has cut them. Rings of one chip are not walked. */
+/* Parts as a compiler cuts them. Rings of one chip are left out. */
 static int coloured_parts(const struct walk *walk, struct part part[static WALK_PARTS])
 {
     const struct collective_spec *spec = walk->spec;
@@ -206,8 +207,8 @@ int walk_parts(const struct walk *walk, struct part part[static WALK_PARTS])
     return ways * k;
 }
 
-/* One direction of a phase: so many steps by + or by -. On a line only the chips that have something to send, and a
- * chip to send it to, take part in a step. */
+/* One direction of a phase: a number of steps in + or - direction. On a line, only chips that have something
+ * to send and a chip to send it to take part in a step. */
 struct direction {
     int sign, steps;
     bool line;
@@ -274,25 +275,25 @@ static int32_t phase_payload(const struct walk *walk, const struct phase *phase,
     return walk_payload(walk, &payload);
 }
 
-/* The chip at position p sends chunk p + offset at step t. A gather passes on what started t steps ago; a scatter is its
- * time reverse: what is sent at step t has steps - t still to go. */
+/* The chip at position p sends chunk p + offset at step t. A gather passes on the chunk that started t steps
+ * ago; a scatter is its time reverse: a chunk sent at step t has steps - t steps to go. */
 static int32_t offset_at(const struct direction *direction, bool gather, int t)
 {
     return gather ? -direction->sign * t : direction->sign * (direction->steps - t);
 }
 
-/* Which chips send at step t. */
+/* Mask of the chips that send at step t. */
 static int32_t senders_at(struct walk *walk, int ring, const struct direction *direction, bool gather, int t)
 {
     int n = walk->ring[ring]->n;
     if (!direction->line)
         return walk->members;
-    int reach = gather ? n - 2 - t : t; /* so many positions beside the first that takes part */
+    int reach = gather ? n - 2 - t : t; /* number of senders besides the first */
     int first = gather ? (direction->sign > 0 ? t : 1) : (direction->sign > 0 ? 0 : n - 1 - t);
     return walk_where(walk, ring, first, first + reach);
 }
 
-/* Who receives what an op sends along a direction. */
+/* Mask of the chips that receive the sends of an op. */
 static int32_t receivers(struct walk *walk, int32_t send)
 {
     const struct program *program = walk->program;
@@ -330,7 +331,8 @@ int32_t walk_sum(struct walk *walk, const struct phase *phase, int32_t send, int
     return sum;
 }
 
-/* Returns the last op of the direction; `ordered` says whether all others have ended when that one has. */
+/* Writes one direction of a phase and returns its last op; *ordered tells whether all others have ended when
+ * that op has. */
 static int32_t write_direction(struct walk *walk, const struct phase *phase,
                                const struct direction *direction, bool gather, const struct ends *before,
                                bool *ordered)
@@ -338,8 +340,10 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
     struct program *program = walk->program;
     int ring = phase->part->order[phase->m];
     int32_t last = -1, sum = -1;
-    /* Sends follow each other, but where uni closes a line: there those of the last chip share the long way back (E4u).
-     * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
+    /* A send waits for the chip's own previous send, except where uni closes a line: there, the sends
+     * of the last chip share the long way back (E4u). On a ring, a chip's first send has waited for
+     * its own data, and later sends follow it; on a line any send may be the chip's first, so each
+     * must wait for the data. */
     bool closed = walk->ring[ring]->closed, in_turn = direction->line || closed,
          adds_own = !gather && !closed;
     struct op send = {.kind = OP_SEND,
@@ -360,12 +364,13 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
         program_after(program, in_turn ? before_it : -1, AFTER_DONE);
         program_after(program, sum, AFTER_DONE);
         sum = walk_sum(walk, phase, last, sum);
-        if (closed && walk->spec->timing_only && sum < 0) { /* the same steps round a ring */
+        if (closed && walk->spec->timing_only && sum < 0) { /* all steps of a ring are the same */
             last = program_follow(program, direction->steps - 1);
             break;
         }
     }
-    /* Round a ring the last arrival comes after all others. On a line each chip has another last one. */
+    /* On a ring the last arrival comes after all others. On a line the last arrival differs from chip to
+     * chip. */
     *ordered = ((in_turn && !direction->line) || direction->steps == 1) && sum < 0;
     return last;
 }

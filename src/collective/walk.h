@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to collective/. */
 /*
- * walk: what the builders of collectives share. A walk is a collective that is being written: its rings with
- * more than one chip, their variables and routes, the stage that its ops belong to. Its phases are written
- * here: the ring all-gather and its time reverse, the reduce-scatter.
+ * walk: the common part of the builders of collectives. A walk is a collective being written: its rings with
+ * more than one chip, their variables and routes, and the stage of its ops. Its phases are written here: the
+ * ring all-gather and its time reverse, the reduce-scatter.
  */
 #ifndef WALK_H
 #define WALK_H
 
 #include "collective/collective.h"
 
-/* The rings of a collective, and after them those of the parts of a twisted one: the m-th of the part that starts with ring `first`. */
+/* The rings of a collective, followed by the special rings of its parts on a twisted torus. walk_turn() is
+ * the index of the m-th ring of the part that starts with ring `first`. */
 enum { WALK_RINGS = COLLECTIVE_RINGS * (1 + COLLECTIVE_RINGS) };
 static inline int walk_turn(int first, int m)
 {
@@ -20,19 +21,19 @@ static inline int walk_turn(int first, int m)
 struct walk {
     const struct collective_spec *spec;
     struct program *program;
-    int rings; /* those with two chips or more */
+    int rings; /* rings with two chips or more */
     const struct ring *ring[WALK_RINGS];
     int32_t var[WALK_RINGS];          /* the chip's own piece on each ring */
-    struct towards plus[WALK_RINGS];  /* one step on; of the last chip of a line: back to the first */
-    struct towards minus[WALK_RINGS]; /* one step back; on a line not for the first chip */
-    int32_t members;                  /* mask of the chips that are in a group */
-    int chips;                        /* of a group */
-    int chunks;   /* of each part, that follow each other along the lines of a short ring; else 1 */
-    bool twisted; /* parts walk rings of their own (turns.c), and number the pieces so */
+    struct towards plus[WALK_RINGS];  /* one step forward; for the last chip of a line: back to the first */
+    struct towards minus[WALK_RINGS]; /* one step back; not for the first chip of a line */
+    int32_t members;                  /* mask of the chips in a group */
+    int chips;                        /* number of chips in a group */
+    int chunks;   /* pipelined chunks of each part along the lines of a short ring; else 1 */
+    bool twisted; /* parts have special rings and numberings of pieces (turns.c) */
     struct ring turn[WALK_RINGS];
     struct renumbering pieces[COLLECTIVE_RINGS];
     int32_t stage;
-    struct collective_buffers made; /* where the caller has none */
+    struct collective_buffers made; /* used if the caller gives none */
     uint8_t *mask;                  /* scratch, [chips of the slice] */
     int32_t *index, *target;        /* scratch, [chips of the slice] */
 };
@@ -41,22 +42,23 @@ struct walk {
 int walk_init(struct walk *walk, const struct collective_spec *spec, struct program *program,
               const char *name, struct status *st);
 void walk_free(struct walk *walk);
-/* Makes the rings of the parts, where collective_is_twisted(). */
+/* Makes the special rings of the parts, if collective_has_turns(). */
 void walk_twist(struct walk *walk);
 
-/* The stage of a collective: as its spec calls it, or `kind` and a number. */
+/* Adds the stage of a collective, named by its spec, or else `kind` and a number. */
 int32_t stage_of(const struct collective_spec *spec, struct program *program, const char *kind);
 
-/* The mask of the members at positions lo to hi of a ring. */
+/* The mask of the chips at positions lo to hi of a ring. */
 int32_t walk_where(struct walk *walk, int ring, int lo, int hi);
 
-/* The payload's index, or NO_PAYLOAD for timing only: then there are no buffers, and whatever it says does not matter. */
+/* Adds a payload and returns its index. With timing_only there are no buffers: then the payload is ignored,
+ * and the result is NO_PAYLOAD. */
 int32_t walk_payload(const struct walk *walk, const struct payload *payload);
 
-/* The caller's buffers, or the walk's own; those that are not there yet are below 0. */
+/* The caller's buffers, or the walk's own; a buffer that does not exist yet is below 0. */
 struct collective_buffers *walk_buffers(struct walk *walk);
 
-/* How a buffer is cut: rows and columns, dims, and sizes as program_buffer() takes them, or NULL. */
+/* The shape of a buffer: rows and columns, dims, and ragged sizes as in program_buffer(), or NULL. */
 struct grid {
     int64_t rows, cols;
     int dims;
@@ -64,60 +66,64 @@ struct grid {
     const int64_t *ragged;
 };
 
-/* Elements of the block of a pair in an all-to-all: all blocks are as large as the largest, so that what leaves fits where it
- * arrives however V divides. And the grid that has a block for each chip of a group, a dim for each ring. */
+/* block_elements(): elements of the block of a pair in an all-to-all. All blocks have the size of the
+ * largest, so that source and destination agree however V divides. grid_of_rings(): the grid with a block for
+ * each chip of a group, a dim for each ring. */
 static inline int64_t block_elements(const struct walk *walk)
 {
     return chunk_elements(chunk_elements(walk->spec->elements, walk->chips), walk->chips);
 }
 struct grid grid_of_rings(const struct walk *walk);
 
-/* Makes one of them, unless it is there already or only the time is asked for. */
+/* Makes a buffer, unless it exists already or only the time is needed. */
 void make_buffer(const struct collective_spec *spec, struct program *program, int32_t *buffer,
                  const char *name, const struct grid *grid);
 
-/* The parts into which the array is cut so that all axes work at once, each in an order of its own. */
+/* A part of the array. Each part takes the rings in its own order, so that all axes are busy at once. */
 struct part {
     int index, of;
-    int order[COLLECTIVE_RINGS]; /* of walk.ring: rings in the order in which the part gathers them */
-    int sign;                    /* +1 or -1: it goes one way only; 0: as the kind says */
-    double frac;                 /* of the array */
+    int order[COLLECTIVE_RINGS]; /* indices of walk.ring, in the order in which the part gathers */
+    int sign;                    /* +1 or -1: one direction only; 0: the directions of the kind */
+    double frac;                 /* share of the array */
 };
 enum { WALK_PARTS = COLLECTIVE_COLOURS };
 int walk_parts(const struct walk *walk, struct part part[static WALK_PARTS]);
 
-/* One phase of a part: round one ring. `m` counts the part's phases in gathering order. */
+/* One phase of a part, on one ring. `m` counts the part's phases in the order of a gather. */
 struct phase {
     const struct part *part;
     int m;
     int32_t buffer;
-    double bytes; /* of one chunk of this part */
+    double bytes; /* of one chunk of the part */
     enum combine combine;
     double setup_s;
     bool
-        copies; /* of a gather: not chunks but the whole part of each chip; `buffer` has a dim for them before all others */
+        copies; /* a gather of the whole part of each chip, not of chunks; `buffer` has a leading dim for the copies */
 };
 
-/* A phase ends when these ops have: one for each direction round a ring. So few need no join to be waited for. */
+/* A phase ends when these ops have, one for each direction of a ring. So few ops can be waited for without a
+ * join. */
 enum { PHASE_ENDS = 2 };
 struct ends {
     int count;
     int32_t op[PHASE_ENDS];
 };
-/* What a phase moves of its buffer: so much of its own ring, all along the rings gathered before it, the chip's own along those
- * after. */
+/* The view of the buffer that a phase moves: `pick` on its own ring, all pieces on the rings gathered before,
+ * the chip's own piece on those after. phase_bytes() is its size for one piece. */
 struct view phase_view(const struct walk *walk, const struct phase *phase, struct pick pick);
 double phase_bytes(const struct walk *walk, const struct phase *phase);
 
-/* Adds what a send has brought, where that takes time: an op of no links, which comes after `sum_before`. Returns it, or -1. */
+/* If adding takes time, appends an op of no links that adds the data of a send, after the op `sum_before`.
+ * Returns it, or -1. */
 int32_t walk_sum(struct walk *walk, const struct phase *phase, int32_t send, int32_t sum_before);
 
-/* Routes for so many bytes from each chip to its target at once, table[chips]: round dead links by those that take least (permute.c),
- * where the links along axes whose bits are in `busy` are in use. That of a chip without a target (negative) is left as it is. */
+/* Finds a route from each chip to its target, table[chips], for `bytes` sent by all of them at once. Dead
+ * links are avoided on the fastest way (permute.c), given that the links along the axes in `busy` are in use.
+ * The entry of a chip without a target (negative) is left unchanged. */
 void permute_routes(struct program *program, const int32_t target[], double bytes, unsigned busy,
                     int32_t table[]);
 
-/* The chip at position + steps of a ring. */
+/* The chip `steps` positions further on a ring. */
 int walk_along(const struct walk *walk, int ring, int chip, int steps);
 
 struct ends walk_phase(struct walk *walk, const struct phase *phase, bool gather, const struct ends *before);
