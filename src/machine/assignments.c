@@ -10,20 +10,20 @@
 #include "base/text.h"
 #include "machine/mesh.h"
 
-/* Open axes of one mesh: their orders are tried, too. */
+/* Axes of a mesh with open sizes. All their orders are tried, hence the limit. */
 enum { OPEN_MAX = 4 };
 
-/* A mesh some of whose sizes are open, 0; and how it is laid so far, on a slice of some shape. */
+/* A mesh with open sizes (0), and the part of its layout chosen so far on a slice. */
 struct pattern {
-    struct assignments *assignments; /* that are found */
+    struct assignments *assignments; /* the results */
     const struct slice *slice;
     const char *shape;
     int count, open;
-    bool numbered; /* by these axes the devices have numbers */
-    int cored;     /* the axis that has the devices of a chip innermost, -1: a chip is one */
+    bool numbered; /* the program numbers its devices by these axes, so their order is fixed */
+    int cored;     /* the axis that has the devices of a chip innermost; -1: one device per chip */
     char name[AXES_MAX][AXIS_NAME];
     int n[AXES_MAX];
-    int part[AXES_MAX][SLICE_AXES]; /* of each physical axis */
+    int part[AXES_MAX][SLICE_AXES]; /* the part that a mesh axis takes of each physical axis */
 };
 
 bool assignments_is_open_slice(const char *slice)
@@ -58,7 +58,7 @@ static int add(struct assignments *assignments, const char *slice, const char *m
                : status_fail(st, STATUS_LIMIT, "mesh '%.40s...': too long; use shorter names", mesh);
 }
 
-/* Reads "dp=?,tp=8": sizes are checked as those of any mesh, with 1 for what is open. */
+/* Reads "dp=?,tp=8". Sizes are checked as in any mesh, with 1 in place of '?'. */
 static int read_pattern(const char *text, struct pattern *pattern, struct status *st)
 {
     char closed[AXES_TEXT];
@@ -95,7 +95,8 @@ static int read_pattern(const char *text, struct pattern *pattern, struct status
                              OPEN_MAX);
 }
 
-/* Which mesh axes share a physical one, in an order of them: two orders with the same answer lie alike. */
+/* Lists the mesh axes that share each physical axis, in a given order. Two orders with the same key give the
+ * same layout. */
 static int shared_in(const struct pattern *pattern, const int order[], int key[SLICE_AXES * OPEN_MAX])
 {
     int n = 0;
@@ -116,8 +117,8 @@ static bool is_rising(const int order[], int n)
     return true;
 }
 
-/* The mesh axes stand in the order that nests their parts; or, where devices are numbered by them already, in their own, and
- * the parts say how they nest. */
+/* Prints the mesh. Its axes are in the order that nests their parts; or, if the program numbers its devices
+ * by them, in their own order, and the parts give their strides. */
 static void print_mesh(const struct pattern *pattern, const int order[], const int physical[],
                        char text[static ASSIGNMENT_MESH])
 {
@@ -141,7 +142,7 @@ static void print_mesh(const struct pattern *pattern, const int order[], const i
     }
 }
 
-/* Are two axes of the slice of one kind, and taken alike? */
+/* Are two axes of the slice equal, and split in the same way? */
 static bool is_alike(const struct pattern *pattern, int p, int q)
 {
     const struct slice *slice = pattern->slice;
@@ -151,7 +152,7 @@ static bool is_alike(const struct pattern *pattern, int p, int q)
     return alike;
 }
 
-/* Does the same come with two axes of the slice exchanged? */
+/* Does the same assignment also appear with two axes of the slice exchanged? */
 static bool exchanges_alike(const struct pattern *pattern, const int physical[])
 {
     for (int i = 0; i < pattern->slice->axes; i++)
@@ -161,7 +162,8 @@ static bool exchanges_alike(const struct pattern *pattern, const int physical[])
     return false;
 }
 
-/* A mesh axis goes through its axes of the slice row by row, and where devices have numbers it counts which comes first. */
+/* Adds the assignments for chosen parts. A mesh axis runs through its physical axes row by row; if the
+ * program numbers its devices, the order of the physical axes matters, and all orders are added. */
 static int add_rows(const struct pattern *pattern, const int order[], struct status *st)
 {
     struct assignments *assignments = pattern->assignments;
@@ -177,7 +179,7 @@ static int add_rows(const struct pattern *pattern, const int order[], struct sta
     return code;
 }
 
-/* The parts are chosen: adds them in each order of the mesh axes that nests them in another way. */
+/* Adds the chosen parts in every order of the mesh axes that nests them differently. */
 static int add_orders(const struct pattern *pattern, struct status *st)
 {
     enum { ORDERS = 24, KEY = SLICE_AXES * OPEN_MAX + SLICE_AXES };
@@ -195,8 +197,8 @@ static int add_orders(const struct pattern *pattern, struct status *st)
     return code;
 }
 
-/* Are the parts of an axis, from the first mesh axis on, not more than those of an axis before that is like it? Else the
- * same comes once more with the two axes exchanged. */
+/* Are the parts of axis p, compared from the first mesh axis on, not larger than those of an earlier, equal
+ * axis? Otherwise the assignment also appears with the two axes exchanged and is skipped here. */
 static bool is_first_of_alike(const struct pattern *pattern, int p)
 {
     const struct slice *slice = pattern->slice;
@@ -224,7 +226,8 @@ static bool sizes_fit(const struct pattern *pattern)
     return true;
 }
 
-/* Hands what is left of physical axis p to mesh axis a and those after it, in every way; then the axes after p. */
+/* Distributes the rest of physical axis p among mesh axis a and those after it, in every way, and then the
+ * physical axes after p. */
 static int choose_parts(struct pattern *pattern, int p, int a, int left, struct status *st)
 {
     const struct slice *slice = pattern->slice;
@@ -247,7 +250,8 @@ static int choose_parts(struct pattern *pattern, int p, int a, int left, struct 
     return code;
 }
 
-/* All ways to lay a pattern; where chips are several devices, with these in each axis that they divide. */
+/* Adds all ways to lay a pattern. If a chip is several devices, each axis whose size they divide has them
+ * innermost in turn. */
 static int choose_all(const struct pattern *open, int cores, struct status *st)
 {
     int code = 0;
@@ -263,7 +267,7 @@ static int choose_all(const struct pattern *open, int cores, struct status *st)
     return code;
 }
 
-/* The devices a chip of a mesh whose sizes are given. */
+/* The number of devices per chip of a mesh whose sizes are given. */
 static int cores_filled(const struct pattern *pattern, const struct chip *chip)
 {
     int devices = 1, chips = pattern->slice->chips;
@@ -272,7 +276,7 @@ static int cores_filled(const struct pattern *pattern, const struct chip *chip)
     return devices % chips == 0 && devices / chips <= chip->tensorcores ? devices / chips : 1;
 }
 
-/* The mesh, laid on one slice. */
+/* Adds the assignments of the query's mesh on one slice. */
 static int lay(struct assignments *assignments, const struct chip *chip,
                const struct assignments_query *query, const char *shape, struct status *st)
 {
@@ -299,7 +303,7 @@ static int lay(struct assignments *assignments, const struct chip *chip,
     return code;
 }
 
-/* How many chips the query is about, 0 where only the slice says it. */
+/* The number of chips that the query gives; 0 if only the slice gives it. */
 static int count_chips(const struct assignments_query *query, int *chips, struct status *st)
 {
     struct axes axes;
@@ -311,7 +315,7 @@ static int count_chips(const struct assignments_query *query, int *chips, struct
     return code < 0 ? code : 0;
 }
 
-/* The slices of so many chips. */
+/* Adds the assignments on all slices of a number of chips. */
 static int lay_on_boxes(struct assignments *assignments, const struct chip *chip,
                         const struct assignments_query *query, int chips, struct status *st)
 {

@@ -13,7 +13,7 @@ static bool is_multiple(const int len[], const int of[])
     return true;
 }
 
-/* Does the cloud offer it? Then in the order of axes that the chip's file has. */
+/* Sets box->offered. An offered box gets the order of axes in the chip's file. */
 static void look_up(const struct chip *chip, struct box *box)
 {
     const struct chip_offers *offers = &chip->offers;
@@ -60,7 +60,7 @@ int boxes_of(const struct chip *chip, int chips, struct box box[static BOXES_MAX
             if (chips / i % j != 0 || k > sorted[2])
                 continue;
             if (boxes < BOXES_MAX) {
-                /* An axis of one chip, which a chip of two axes has no name for, stands last. */
+                /* A chip with two axes has no name for the third one, of length 1. */
                 box[boxes] = (struct box){.len = {i, j, k}};
                 look_up(chip, &box[boxes]);
             }
@@ -75,7 +75,7 @@ int boxes_of(const struct chip *chip, int chips, struct box box[static BOXES_MAX
 
 char *box_print(const struct box *box, const struct chip *chip, char text[static SLICE_TEXT])
 {
-    int skip = SLICE_AXES - chip->axes, n = 0; /* so many sides of 1 chip are no axes */
+    int skip = SLICE_AXES - chip->axes, n = 0; /* this many sides of length 1 are not axes of the chip */
     for (int a = 0; a < SLICE_AXES; a++) {
         if (box->len[a] == 1 && skip > 0) {
             skip--;

@@ -34,9 +34,9 @@ int chip_peak(const struct chip *chip, enum dtype_id dtype, double *flops, struc
     return 0;
 }
 
-/* Between two steps the time, work / efficiency, goes in a straight line, so that more work never takes less time, as it
- * may where the efficiency itself is interpolated. Below the first step the line goes on: it says what a product
- * costs whose work is nothing. */
+/* Between two steps the time, work / efficiency, is interpolated linearly; if the efficiency were
+ * interpolated instead, more work could take less time. The first line also extends below the first step,
+ * where it gives the fixed cost of a matmul with little work. */
 static double efficiency_of(const struct chip_efficiency *e, double work)
 {
     int last = e->steps - 1, i = 0;
@@ -75,13 +75,13 @@ double chip_hbm_efficiency(const struct chip *chip, double bytes)
 
 double chip_attention_efficiency(const struct chip *chip, double width, double causal_length)
 {
-    const double block = 512; /* of MaxText's and the kernel's defaults */
+    const double block = 512; /* the default of MaxText and of the kernel */
     double diagonal = causal_length > 0 ? causal_length / (causal_length + block) : 1;
     return chip->attention_efficiency.steps ? efficiency_of(&chip->attention_efficiency, width) * diagonal
                                             : NAN;
 }
 
-/* Which axes of a slice wrap by the chip's rule; axes of length 1 and 2 have no ends to join. */
+/* Finds the axes of a slice that wrap by the chip's rule. Axes of length 1 and 2 have no ends to join. */
 static void find_wraps(const struct chip *chip, int axes, const int len[], bool wrap[static SLICE_AXES])
 {
     int slice[SLICE_AXES], pod[SLICE_AXES];
@@ -100,7 +100,7 @@ static void find_wraps(const struct chip *chip, int axes, const int len[], bool 
     }
 }
 
-/* Reads what --wrap takes: "none", "all", or the names of axes, "x,z". */
+/* Reads the value of --wrap: "none", "all", or names of axes, "x,z". */
 static int parse_wrap(const char *text, int axes, bool wrap[static SLICE_AXES], struct status *st)
 {
     bool all = strcmp(text, "all") == 0;
@@ -121,7 +121,7 @@ static int parse_wrap(const char *text, int axes, bool wrap[static SLICE_AXES], 
     }
 }
 
-/* Does a shape exist in the pod of this chip: in some order of its axes. */
+/* Fails unless a shape fits in the pod of the chip, in some order of its axes. */
 static int check_pod(const struct chip *chip, const char *shape, int axes, const int len[], struct status *st)
 {
     int slice[SLICE_AXES], pod[SLICE_AXES];
@@ -144,7 +144,7 @@ static int check_pod(const struct chip *chip, const char *shape, int axes, const
     return 0;
 }
 
-/* The topology that a shape names, or that the chip's slices of it have. */
+/* Sets the topology that the shape names, or else the one of the chip's slices of that shape. */
 static int choose_topology(const struct chip *chip, const char *shape, struct slice *slice, struct status *st)
 {
     const struct topology *named = slice_parse_topology(shape, st);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which files a chip is made of. */
+/* Loading a chip from its files: the base, if it has one, and its own file. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 const char *const chip_profile_names[] = {"spec", "measured", NULL};
 
-/* What a chip is before any file is read. */
+/* Sets the values of a chip before any file is read. */
 static void set_defaults(struct chip *chip, enum chip_profile profile)
 {
     *chip = (struct chip){.profile = profile,
@@ -27,7 +27,7 @@ static void set_defaults(struct chip *chip, enum chip_profile profile)
         chip->peak_flops[d] = NAN;
 }
 
-/* Without these there is no slice. */
+/* Fails if a value is missing without which no slice can be made. */
 static int check_complete(const struct chip *chip, const struct node *root, struct status *st)
 {
     static const char *const needed[] = {"pod", "wrap", "link_bandwidth", "hop_latency"};
@@ -63,8 +63,8 @@ static int unknown(const char *name, struct status *st)
     return text_unknown("chip", name, names, st);
 }
 
-/* Measured values. The spec profile does not use them, but reads them, so that faults show at once; only what compiled text
- * is timed by holds there as well, as the book has no numbers for it. */
+/* Reads the measured values. The spec profile does not use them, but reads them, so that faults in the file
+ * show at once. Only the values for compiled text apply there, too, since the book has none. */
 static int read_measured(struct chip *chip, const struct node *measured, struct status *st)
 {
     struct chip aside = *chip;
@@ -77,7 +77,7 @@ static int read_measured(struct chip *chip, const struct node *measured, struct 
     return code;
 }
 
-/* Reads one file over what is known so far. */
+/* Reads one file; its values replace earlier ones. */
 static int read_file(struct chip *chip, struct document *document, struct status *st)
 {
     static const char *const names[] = {"name", "base", "sources", "spec", "measured", NULL};
@@ -114,7 +114,7 @@ static int read_base(struct chip *chip, const struct node *base, struct status *
     return code < 0 ? code : read_file(chip, &chip->document[0], st);
 }
 
-/* The file is parsed already, into chip->document[1]. */
+/* Reads a chip whose file is parsed already, into chip->document[1]. */
 static int read_chip(struct chip *chip, struct status *st)
 {
     const struct node *root = chip->document[1].root, *base = node_get(root, "base");

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-/* How a value is read, and where it goes. */
+/* The kinds of values in a chip file. */
 enum field_kind {
     FIELD_QUANTITY,
     FIELD_BYTES,
@@ -92,7 +92,7 @@ static const struct field fields[] = {
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-/* Places a value under its key among the facts; a measured one takes the place of the book's. */
+/* Stores a fact under its key; a measured fact replaces the book's. */
 static int note_fact(struct chip *chip, const struct node *node, struct chip_fact fact, struct status *st)
 {
     for (int i = 0; i < chip->facts; i++) {
@@ -107,8 +107,8 @@ static int note_fact(struct chip *chip, const struct node *node, struct chip_fac
     return 0;
 }
 
-/* Reads what stands beside a value: {value: ..., source: ..., how: ..., fitted_on: [...]}, or a bare value.
- * `value` gets the node of the value or, where there is none, of the `steps`. */
+/* Reads a value with its origin, {value: ..., source: ..., how: ..., fitted_on: [...]}, or a bare value.
+ * *value becomes the node of the value or, if there is none, of the `steps`. */
 static int read_fact(struct chip *chip, const struct node *node, const char *key, bool measured,
                      const struct node **value, struct status *st)
 {
@@ -143,7 +143,7 @@ static int read_fact(struct chip *chip, const struct node *node, const char *key
     return code < 0 ? code : note_fact(chip, node, fact, st);
 }
 
-/* Reads a quantity, which may have to be more than nothing: a link without bandwidth moves nothing, ever. */
+/* Reads a quantity. Some must be above zero: a link without bandwidth would never move anything. */
 static int read_quantity(const struct node *node, const char *what, parse_quantity *parse, bool above_zero,
                          double *value, struct status *st)
 {
@@ -167,7 +167,7 @@ static int read_shape(struct chip *chip, const struct node *node, const char *te
     return 0;
 }
 
-/* "2x2x1 2x2x2 multiples of 4x4x4" */
+/* Reads "2x2x1 2x2x2 multiples of 4x4x4". */
 static int read_offers(const struct node *node, const char *text, struct chip_offers *offers,
                        struct status *st)
 {
@@ -203,7 +203,7 @@ static int read_word(const struct field *field, const struct node *node, const c
     return node_prefix(node, st, at < 0 ? at : 0);
 }
 
-/* A field that is one value. */
+/* Reads a field that is a single value. */
 static int read_value(struct chip *chip, const struct field *field, const struct node *node,
                       struct status *st)
 {
@@ -250,7 +250,7 @@ static int parse_bytes(const char *what, const char *text, double *bytes, struct
     return code;
 }
 
-/* One step, [1Gflop, 0.5], above the step before it. */
+/* Reads one step, [1Gflop, 0.5], which must be above the previous step. */
 static int read_step(const struct node *step, const char *key, parse_quantity *parse,
                      struct chip_efficiency *e, struct status *st)
 {
@@ -304,7 +304,7 @@ static int parse_width(const char *what, const char *text, double *width, struct
                : status_fail(st, STATUS_INPUT, "%s: '%s' is no width of a head, such as 128", what, text);
 }
 
-/* {fixed_cycles: 3754, load_cycles: ...}: all seven. */
+/* Reads {fixed_cycles: 3754, load_cycles: ...}; all seven values are required. */
 static int read_rule(const struct node *node, const char *key, struct product_rule *rule, struct status *st)
 {
     double *const to[] = {&rule->fixed_cycles,   &rule->load_cycles,         &rule->mxu_factor,
@@ -327,7 +327,7 @@ static int read_rule(const struct node *node, const char *key, struct product_ru
     return code;
 }
 
-/* A field that is a mapping from dtypes to values; efficiencies know `all` too. */
+/* Reads a mapping from dtypes to values; for efficiencies `all` is allowed, too. */
 static int read_by_dtype(struct chip *chip, const struct field *field, const struct node *node, bool measured,
                          struct status *st)
 {

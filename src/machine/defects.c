@@ -7,12 +7,12 @@
 
 #include "base/units.h"
 
-/* One word of a text: "2,1,0:x+=0.5". */
+/* One defect of the text, "2,1,0:x+=0.5". */
 enum { WORD = 80 };
 struct defect {
     const char *option; /* for messages */
     char word[WORD];
-    int chip, axis, sign; /* sign 0: both links of the cable by + */
+    int chip, axis, sign; /* sign 0: both links of the cable in + direction */
     double frac;
 };
 
@@ -51,7 +51,7 @@ static int read_share(struct defect *defect, const char *at, struct status *st)
     return units_parse_fraction(what, at, &defect->frac, st);
 }
 
-/* Reads ":x+=0.5", or ":x=0". */
+/* Reads the direction in ":x+=0.5" or ":x=0", and moves *at past it. */
 static int read_direction(const struct slice *slice, struct defect *defect, const char **at,
                           struct status *st)
 {

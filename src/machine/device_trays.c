@@ -5,14 +5,14 @@
 
 const char *const slice_trays_names[] = {"none", "pairs", "flat", "cores", NULL};
 
-/* The chip whose id JAX would count so: x runs fastest. */
+/* The chip with an id of JAX, which counts x fastest. */
 static int32_t chip_of_id(const struct slice *slice, int id)
 {
     const int *len = slice->len;
     return (int32_t)slice_chip(slice, (int[]){id % len[0], id / len[0] % len[1], id / len[0] / len[1]});
 }
 
-/* The same order in every so many ids. */
+/* Applies an order of n to each run of n ids. */
 static bool repeat(const struct slice *slice, const int order[], int n, int32_t chip[])
 {
     for (int i = 0; i < slice->chips; i++)
@@ -20,7 +20,7 @@ static bool repeat(const struct slice *slice, const int order[], int n, int32_t 
     return true;
 }
 
-/* Host by host of 2x2 chips, both counted x first. */
+/* Lists the chips host by host, 2x2 chips each; both hosts and chips count x first. */
 static void list_hosts(const struct slice *slice, const int order[4], int32_t chip[])
 {
     int hosts_x = slice->len[0] / 2;

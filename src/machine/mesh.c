@@ -26,7 +26,7 @@ static void describe(struct mesh *mesh)
     }
 }
 
-/* For each place along mesh axis a the coordinates that it adds: [n][SLICE_AXES]. */
+/* For each position along mesh axis a, the coordinates that it contributes to a chip: [n][SLICE_AXES]. */
 static int coordinates_along(const struct mesh *mesh, int a, int *coord, struct status *st)
 {
     const struct mesh_layout *layout = &mesh->layout;
@@ -60,7 +60,7 @@ static int coordinates_along(const struct mesh *mesh, int a, int *coord, struct 
     return code;
 }
 
-/* Room for the numbering of the mesh's devices; no chip has one yet. */
+/* Allocates the numbering of the mesh's devices; no chip has a device yet. */
 static int make_numbering(struct mesh *mesh, struct status *st)
 {
     size_t chips = (size_t)mesh->slice->chips;
@@ -73,8 +73,9 @@ static int make_numbering(struct mesh *mesh, struct status *st)
     return 0;
 }
 
-/* Numbers the chips: every device's coordinates are the sums of what its positions along the axes add. Axis by axis: each device so
- * far becomes as many as the axis has, from the last to the first, which keeps its number. */
+/* Numbers the chips. The coordinates of a device are the sum of the contributions of its positions along all
+ * axes. In place, axis by axis: each device so far becomes n devices, from the last to the first, since the
+ * first of the new devices lands where the old one was. */
 static int number_chips(struct mesh *mesh, struct status *st)
 {
     size_t rows = 0;
@@ -97,7 +98,7 @@ static int number_chips(struct mesh *mesh, struct status *st)
     return code;
 }
 
-/* One mesh axis per physical one, of its name; the numbering is the slice's. */
+/* Makes one mesh axis for each physical axis, with its name; devices have the numbers of their chips. */
 static int mesh_of_slice(struct mesh *mesh, struct status *st)
 {
     int code = 0;
@@ -123,8 +124,8 @@ static bool is_identity(const struct mesh *mesh)
     return true;
 }
 
-/* The mesh axis that has the devices of a chip innermost in a list of devices: the last that has several. -1 where they do
- * not fit in. */
+/* The mesh axis that has the devices of a chip innermost if devices are listed: the last axis longer than 1.
+ * -1 if its size is not a multiple of them. */
 static int innermost(const struct axes *axes, int cores)
 {
     int a = axes->count - 1;
@@ -133,8 +134,9 @@ static int innermost(const struct axes *axes, int cores)
     return cores == 1 ? 0 : axes->axis[a].n % cores == 0 ? a : -1;
 }
 
-/* Lays devices that JAX lists in an order of its own. A mesh axis of all chips lies on all axes of the slice, others are only
- * listed. Returns the axis of the devices of a chip, -1 where there is no such order. */
+/* Lays a mesh whose devices JAX lists in a special order. A mesh axis with all chips lies on all axes of the
+ * slice; other axes have no layout besides the list. Returns the mesh axis that has the devices of a chip; -1
+ * if there is no such order. */
 static int lay_trays(struct mesh *mesh, int cores, struct status *st)
 {
     const struct slice *slice = mesh->slice;
@@ -162,7 +164,8 @@ static int lay_trays(struct mesh *mesh, int cores, struct status *st)
     return code;
 }
 
-/* Lays sizes alone. The mesh is of chips, until its devices are added. Returns the axis of the devices of a chip. */
+/* Lays a mesh given by its sizes alone. The result is a mesh of chips, to which the caller adds the devices
+ * of a chip. Returns the mesh axis that has them. */
 static int lay_sizes(struct mesh *mesh, const char *text, const struct mesh_rule *rule, int cores,
                      struct status *st)
 {
@@ -204,7 +207,7 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, co
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s' has %d devices, but slice %s has %d chips; they must be equal", text,
                            devices, shape, slice->chips);
-    int unnamed = 0; /* of a single chip there is nothing to name */
+    int unnamed = 0; /* an axis of size 1 needs no physical axis */
     for (int a = 0; a < mesh->axes.count; a++)
         unnamed += mesh->layout.sides[a] == 0 && mesh->axes.axis[a].n > 1;
     if (named > 0 && unnamed > 0)
@@ -218,7 +221,7 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, co
     return code == 0 && cores > 1 ? mesh_add_cores(mesh, cored, cores, st) : code;
 }
 
-/* Takes the list over; every chip of the slice learns which device it is. */
+/* Copies the list, and sets the device of every chip of the slice. */
 static int keep_list(struct mesh *mesh, const int32_t chip[], struct status *st)
 {
     const struct slice *slice = mesh->slice;
@@ -256,7 +259,7 @@ int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text,
     return keep_list(mesh, chip, st);
 }
 
-/* The device that stands there on the mesh before an axis of it had `cores` times as many. */
+/* The number of a device before mesh_add_cores() made an axis `cores` times as long. */
 static int device_before(const struct axes *axes, int device, int axis, int cores)
 {
     int before = 0;
@@ -310,7 +313,7 @@ void mesh_free(struct mesh *mesh)
     mesh->chip_of = mesh->device_of = NULL;
 }
 
-/* Whether axis a and the one behind it are of one device each, and are said together. */
+/* Are axis a and the next one both of size 1, so that they are printed together? */
 static bool joins_next(const struct mesh *mesh, int a)
 {
     return a + 1 < mesh->axes.count && mesh->axes.axis[a].n == 1 && mesh->axes.axis[a + 1].n == 1 &&
@@ -355,7 +358,7 @@ void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t 
 int mesh_chips_of(const struct mesh *mesh, const struct groups *groups, struct groups *chips,
                   struct status *st)
 {
-    int *seen = calloc((size_t)mesh->slice->chips, sizeof *seen), n = 0; /* in which group, from 1 */
+    int *seen = calloc((size_t)mesh->slice->chips, sizeof *seen), n = 0; /* the group of a chip, from 1 */
     int code = seen ? groups_init(chips, groups->count, groups->size, st) : status_nomem(st);
     chips->count = code == 0 ? 0 : chips->count;
     for (int g = 0; g < groups->count && code == 0; g++) {

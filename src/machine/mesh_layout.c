@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a mesh layout is written, and what lines it makes. */
+/* Reading and printing a mesh layout, and the lines of its axes. */
 #include "machine/mesh_layout.h"
 
 #include <ctype.h>
@@ -29,7 +29,7 @@ void mesh_layout_of_slice(struct mesh_layout *layout, const struct slice *slice)
         add_side(layout, a, a, slice->len[a]);
 }
 
-/* Reads ":2" at *at, and moves behind it; 0 where there is none. */
+/* Reads ":2" at *at and moves past it; returns 0 if there is no number. */
 static long read_number(const char **at, const char *end)
 {
     char *rest;
@@ -40,7 +40,7 @@ static long read_number(const char **at, const char *end)
     return n;
 }
 
-/* Reads "x", "y:2" or "y:2:4" at *at, and moves behind it. Returns false where there is none. */
+/* Reads "x", "y:2" or "y:2:4" at *at and moves past it; returns false if there is no such text. */
 static bool read_side(const char **at, const char *end, const struct slice *slice, struct mesh_layout *layout,
                       int mesh_axis)
 {
@@ -81,7 +81,7 @@ static int read_sides(const char *value, const char *end, const struct slice *sl
         (int)(end - value), value);
 }
 
-/* Does a part go over all those that lie inside it, and no further? */
+/* Is the stride of a part exactly the product of the parts inside it? */
 static bool holds_inner(const struct mesh_layout *layout, int axes, const struct side *outer)
 {
     int inner = 1;
@@ -97,8 +97,8 @@ static bool holds_inner(const struct mesh_layout *layout, int axes, const struct
     return inner == outer->stride;
 }
 
-/* Parts on the same physical axis lie inside each other, that of the last mesh axis innermost, or as they say; they must
- * fill it. */
+/* Sets the strides. Parts of the same physical axis are nested, with the part of the last mesh axis
+ * innermost, unless they give strides; together they must fill the axis. */
 static int set_strides(struct mesh_layout *layout, const char *text, const struct slice *slice, int axes,
                        struct status *st)
 {

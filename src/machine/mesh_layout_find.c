@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JAX's rule: create_device_mesh, with and without physical axes that are split (jax/_src/mesh_utils.py). */
+/* JAX's rule: create_device_mesh, with and without split physical axes (jax/_src/mesh_utils.py). */
 #include <string.h>
 
 #include "machine/mesh_layout.h"
 
-/* Physical axes as JAX sees them: those of the slice, and the devices of a chip. */
+/* Physical axes as JAX sees them: the axes of the slice, and the devices of a chip. */
 enum { CORES = SLICE_AXES, PHYSICAL };
 
 /* The part of each physical axis that a mesh axis takes. */
@@ -25,8 +25,9 @@ static bool has(unsigned set, int p)
     return set >> (PHYSICAL - 1 - p) & 1;
 }
 
-/* Whole axes that nobody has taken, whose lengths multiply to n: as many axes as can be, lower ones first. The lowest axis is
- * the highest bit of a set, so falling numbers are combinations in their order. Returns the set, 0 where there is none. */
+/* Chooses whole free axes whose lengths multiply to n: as many axes as possible, lower ones first. The lowest
+ * axis is the highest bit of a set, so that falling numbers are the combinations in JAX's order. Returns the
+ * set; 0 if there is none. */
 static unsigned choose_whole(const int len[PHYSICAL], unsigned taken, int n)
 {
     for (int count = PHYSICAL; count > 0; count--)
@@ -58,9 +59,9 @@ static bool lay_whole(const int len[PHYSICAL], const struct axes *axes, struct p
     return true;
 }
 
-/* What parts are judged by, the first most: the product of the axes taken whole, how many these are, the product of the axes
- * that somebody shares, and the parts themselves. JAX's comment on the third says that axes which nobody has taken are better;
- * its code prefers those that somebody has, and so do we. */
+/* The criteria for parts, the most important first: the product of the axes taken whole, their number, the
+ * product of the parts of axes that are partly taken already, and the parts themselves. JAX's comment on the
+ * third one says that free axes are better; its code prefers axes that are partly taken, and so do we. */
 enum { MERITS = 3 + PHYSICAL };
 static void judge(const int len[PHYSICAL], const struct parts *parts, const int taken[], int merit[MERITS])
 {
@@ -86,8 +87,9 @@ static bool is_better(const int len[PHYSICAL], const struct parts *x, const stru
     return a[m] > b[m];
 }
 
-/* The product of the prime factors that JAX finds. It looks up to the root of n, and where more than 1 is left then, all that
- * it answers is the rest: of 28 only 7. So it cannot lay some meshes that could be laid, and neither do we. */
+/* The product of the prime factors of n that JAX finds. It tries divisors up to the root of n, and if more
+ * than 1 is left then, it returns only that rest: for 28 only 7. So it refuses some meshes that could be
+ * laid, and so do we. */
 static int known_factors(int n)
 {
     int rest = n;
@@ -97,7 +99,7 @@ static int known_factors(int n)
     return rest > 1 ? rest : n;
 }
 
-/* The best parts of what is left that multiply to n. */
+/* Chooses the best parts of the remaining axes that multiply to n. */
 static bool choose_parts(const int len[PHYSICAL], const int taken[], int n, struct parts *best)
 {
     int left[PHYSICAL], size = known_factors(n);

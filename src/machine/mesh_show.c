@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A mesh for people, and its invariants. */
+/* Printing a mesh for people, and its invariants. */
 #include <stdlib.h>
 
 #include "machine/mesh.h"
@@ -20,7 +20,7 @@ int mesh_hybrid_device(const struct mesh *mesh, const struct axes *dcn, int devi
     return within;
 }
 
-/* The number of a device among those of its chip. */
+/* The number of a device among the devices of its chip. */
 static int core_of(const struct mesh *mesh, int device)
 {
     return mesh->cores > 1 ? axes_coord(&mesh->axes, device, mesh->core_axis) % mesh->cores : 0;
@@ -53,7 +53,7 @@ static void show_devices(const struct mesh *mesh, const struct axes *dcn, FILE *
     }
 }
 
-/* The edges of the first group; all others are moved copies of it. */
+/* Prints the steps of the first group; all other groups are translated copies of it. */
 static void show_ring(const struct mesh *mesh, const struct ring *ring, const char *name, const char *how,
                       FILE *out)
 {
@@ -74,7 +74,7 @@ static void show_ring(const struct mesh *mesh, const struct ring *ring, const ch
     fputc('\n', out);
 }
 
-/* The ring over several axes in logical order: what was slow to vary is far to go. */
+/* Prints the ring over several axes in logical order, where a step of a slow axis may be long. */
 static int show_logical_ring(const struct mesh *mesh, const struct axis_list *list, FILE *out,
                              struct status *st)
 {

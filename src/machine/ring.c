@@ -16,7 +16,7 @@ void ring_free(struct ring *ring)
     ring->position = ring->next = ring->piece = ring->slot = NULL;
 }
 
-/* A step of a ring: its links, the longer way of the two; and whether a dead link makes it longer than it was built. */
+/* A step of a ring: its links, in the longer of the two directions, and its links without dead ones. */
 struct edge {
     int links, built_links;
 };
@@ -37,7 +37,8 @@ static int measure_edge(const struct slice *slice, int from, int to, struct edge
     return 0;
 }
 
-/* The longest steps of all groups, but for the last of each and of these: edge[0] and edge[1]. */
+/* The longest steps of all groups: edge[0] of all steps except the closing ones, edge[1] of the closing
+ * steps. */
 static int measure_ring(const struct slice *slice, const int32_t chip[], int groups, int n,
                         struct edge edge[2], struct status *st)
 {
@@ -59,7 +60,8 @@ static bool is_closed(int n, const struct edge edge[2])
     return n > 2 && edge[1].built_links <= edge[0].built_links;
 }
 
-/* The position after the step that dead links make longest: there a group's line begins. 0 where none does. */
+/* The position after the longest step that dead links have made longer, where the line of a group begins; 0
+ * if there is no such step. */
 static int find_break(const struct slice *slice, const int32_t chip[], int n, bool *broken, struct status *st)
 {
     int start = 0, most = 0;
@@ -76,7 +78,7 @@ static int find_break(const struct slice *slice, const int32_t chip[], int n, bo
     return start;
 }
 
-/* Makes lines of rings that dead links break: turns every group in `order` so that its break comes last. */
+/* Makes lines of rings that dead links break: rotates every group in `order` so that its break comes last. */
 static int open_broken(struct ring *ring, const struct slice *slice, int32_t order[], int groups,
                        struct status *st)
 {
@@ -108,7 +110,7 @@ out:
     return code;
 }
 
-/* Writes who stands where and who is next, from the order of every group. */
+/* Writes the position of every chip, and the next chip, from the order of every group. */
 static void place(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups)
 {
     int n = ring->n;
@@ -121,7 +123,8 @@ static void place(struct ring *ring, const struct slice *slice, const int32_t ch
         }
 }
 
-/* How many steps pass the link that most pass; that of a line from its last to its first is none. */
+/* Sets ring->overlap to the largest number of steps over one link. The closing step of a line does
+ * not count. */
 static int count_overlap(struct ring *ring, const struct slice *slice, struct status *st)
 {
     int32_t *steps = calloc((size_t)slice_link_ids(slice) + 1, sizeof *steps);
@@ -178,7 +181,7 @@ int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t c
     return code;
 }
 
-/* Can every step along a physical axis be taken as it was built? */
+/* Are all links of a physical axis alive? */
 static bool is_alive(const struct slice *slice, int axis)
 {
     for (int id = 0; slice->link && id < slice_link_ids(slice); id++)
@@ -187,7 +190,7 @@ static bool is_alive(const struct slice *slice, int axis)
     return true;
 }
 
-/* Along an axis whose links are its own, where chips stand is their coordinate. */
+/* The ring of a straight axis, where the position of a chip is its coordinate. */
 static struct ring ring_of_links(const struct slice *slice, int axis)
 {
     int n = slice->len[axis];
@@ -235,7 +238,7 @@ int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct stat
     return ring_through(ring, mesh, &list, st);
 }
 
-/* A chip of a group, and where the group's order has it. */
+/* A chip of a group, and its place in the group's order. */
 struct placed {
     int32_t chip, at;
 };
@@ -246,7 +249,8 @@ static int by_chip(const void *a, const void *b)
     return (x->chip > y->chip) - (x->chip < y->chip);
 }
 
-/* How many coordinates chips have along an axis, and whether the ends of that meet. `seen` is scratch, [len of the axis]. */
+/* The number of different coordinates of the chips along an axis; *closed tells whether these are evenly
+ * spaced round the whole ring. `seen` is scratch, [length of the axis]. */
 static int count_places(const struct slice *slice, const int32_t chip[], int n, int axis, char seen[],
                         bool *closed)
 {
@@ -268,11 +272,12 @@ static int count_places(const struct slice *slice, const int32_t chip[], int n, 
 
 /* A side of a box of chips. */
 struct box_side {
-    int axis, n, stride; /* stride: of the row-major numbers of its points */
+    int axis, n, stride; /* stride: between the row-major numbers of its points */
     bool closed;
 };
 
-/* In an order that does not know names of axes, where links differ: the snake is another one when its sides change places. */
+/* If links differ, sorts the sides in an order that does not depend on the names of the axes, since the order
+ * of the sides changes the snake. */
 static void sort_sides(const struct slice *slice, struct box_side side[], int count)
 {
     for (int i = 0; i < count && slice->link; i++)
@@ -289,7 +294,7 @@ static void sort_sides(const struct slice *slice, struct box_side side[], int co
         }
 }
 
-/* The snake through a box, by the row-major numbers of its points. */
+/* Writes the snake through a box as row-major numbers of its points. */
 static int snake_through(const struct slice *slice, struct box_side side[], int count, int n, int32_t order[],
                          struct status *st)
 {
@@ -312,8 +317,8 @@ static int snake_through(const struct slice *slice, struct box_side side[], int 
     return code;
 }
 
-/* The order in which a group goes from neighbour to neighbour, if its chips fill a box, or every second chip of one and so on;
- * else as it is. */
+/* Finds an order in which a group goes from neighbour to neighbour, if its chips fill a box (or, say, every
+ * second place of one); otherwise keeps its order. */
 static int order_along_neighbours(const struct slice *slice, const int32_t chip[], int n, int32_t slot[],
                                   struct status *st)
 {
@@ -348,8 +353,8 @@ out:
     return code;
 }
 
-/* A ring through the chips that some mesh axes span together, in their order or along neighbours. All groups take the order of
- * the first: they are moved copies of it, or mirrored ones. */
+/* A ring through the chips that some mesh axes span together, in their order or from neighbour to neighbour.
+ * All groups take the order of the first one, as they are translated or mirrored copies of it. */
 static int ring_over(struct ring *ring, const struct mesh *mesh, const struct axis_list *list,
                      bool along_neighbours, struct status *st)
 {

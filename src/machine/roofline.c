@@ -101,7 +101,7 @@ double roofline_loop_s(const struct roofline *roofline, double hbm_bytes)
     return (rate_Bps > 0 ? hbm_bytes * roofline->cores / rate_Bps : 0) + roofline_loop_overhead_s(roofline);
 }
 
-/* Does the compiler's rule say what it takes? */
+/* Does the compiler's rule (product_estimate.h) apply to a matmul? */
 static bool has_rule(const struct roofline *roofline, const struct product *product)
 {
     const struct chip *chip = roofline->chip;
@@ -118,7 +118,8 @@ double roofline_fixed_s(const struct roofline *roofline, const struct product *p
                : roofline->given_launch_s;
 }
 
-/* The rule is of a chip's devices: a device that is a smaller share of it has less of all rates. */
+/* Time by the rule. The rule holds for the devices of a chip in its file; a device that is a smaller share of
+ * the chip has smaller rates. */
 static double ruled_s(const struct roofline *roofline, const struct product *product, double peak_flops,
                       enum bound_kind *bound)
 {
@@ -167,7 +168,7 @@ double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, do
     const struct chip_efficiency *steps = &best.chip->efficiency[dtype];
     best.efficiency = roofline_efficiency(roofline, dtype, flops);
     for (int i = 0; i < steps->steps && steps->work[i] < flops;
-         i++) /* straight between the steps: largest at one */
+         i++) /* between steps the time is linear, so the efficiency is largest at a step */
         best.efficiency = fmax(best.efficiency, roofline_efficiency(roofline, dtype, steps->work[i]));
     roofline_product_s(&best, (struct product){.dtype = dtype, .flops = flops, .hbm_bytes = hbm_bytes},
                        &seconds, NULL, &unused);

@@ -4,16 +4,18 @@
  *
  *     t = max( flops / (peak * efficiency), HBM bytes / (HBM bandwidth * efficiency) ) + launch overhead
  *
- * The larger of the first two says what binds it: the MXU or HBM; the launch overhead binds what is shorter than itself.
- * The peak is the dtype's own, or that of the type which the chip computes it at: f32 takes `passes` bf16 passes (JAX's
- * precision: default 1, high 3, highest 6). What is no product runs on the vector unit, which HBM feeds: it has bytes only.
+ * The larger of the first two terms is the bound: MXU or HBM; a compute shorter than the launch overhead is
+ * bound by that. The peak is the dtype's own, or that of the type at which the chip computes it: f32 takes
+ * `passes` bf16 passes (JAX's precision: default 1, high 3, highest 6). Computes other than matmuls run on
+ * the vector unit, which HBM feeds: only their bytes count.
  *
- * Inside a training step (`step`), on a chip whose file has a rule for products, they take what the compiler estimates for their
- * shape (product_estimate.h), divided by what of that speed steps reach, chip.step_efficiency; --peak scales its multiplications,
- * and an efficiency that is given takes its place.
+ * Inside a training step (`step`), if the chip's file has a rule for matmuls, a matmul takes the compiler's
+ * estimate for its shape (product_estimate.h), divided by the share of that speed that steps reach,
+ * chip.step_efficiency. --peak scales the multiplications of the estimate, and a given efficiency replaces
+ * the rule.
  *
- * A chip of several cores is that many devices, each with its share of peak and HBM: all work at once, so what one of
- * them does is a share of what the chip does in that time.
+ * A chip of several cores is that many devices, each with its share of peak and HBM. All devices work at the
+ * same time, so the work of one device is a share of the chip's work in that time.
  *
  * Units: in the names. Errors: a dtype without a peak is STATUS_INPUT. Ownership: a plain value; the chip is borrowed.
  */
@@ -28,18 +30,18 @@
 
 struct roofline {
     const struct chip *chip;
-    double peak_flops[DTYPE_COUNT]; /* NaN: the chip's own */
-    /* Share of the peak that products reach. NaN: of the chip's own peak the chip's share, by size; 1 of another peak. */
+    double peak_flops[DTYPE_COUNT]; /* NaN: the chip's */
+    /* Share of the peak that matmuls reach. NaN: the chip's share, by the size of the matmul. */
     double efficiency;
     double hbm_Bps, launch_s;
     bool mxu_padding;
-    int passes; /* of products of f32: 1, 3 or 6 */
-    int cores;  /* of the chip, of which one does this: 1 where the chip does it */
-    bool step;  /* inside a training step, where products reach less than alone (chip.step_efficiency) */
-    double given_launch_s; /* --launch-overhead, of whatever is computed; NaN: the chip's own of each */
+    int passes; /* of matmuls of f32: 1, 3 or 6 */
+    int cores;  /* devices of the chip, one of which runs the compute; 1: the whole chip runs it */
+    bool step;  /* inside a training step, where matmuls reach less than alone (chip.step_efficiency) */
+    double given_launch_s; /* --launch-overhead, for any compute; NaN: the chip's values */
 };
 
-/* JAX's precision of products of f32, and the passes that it takes. */
+/* JAX's precision of f32 matmuls, and its number of passes. */
 enum precision { PRECISION_DEFAULT, PRECISION_HIGH, PRECISION_HIGHEST };
 int precision_passes(enum precision precision);
 
@@ -48,42 +50,42 @@ const char *bound_kind_name(enum bound_kind bound);
 
 void roofline_init(struct roofline *roofline, const struct chip *chip);
 
-/* The peak for products of a type: what was set, or the chip's. */
+/* The peak for matmuls of a type: the one set, or the chip's. */
 int roofline_peak(const struct roofline *roofline, enum dtype_id dtype, double *flops, struct status *st);
 
-/* Is it a type that the chip has no rate for, computed as passes of bf16? */
+/* Is the type f32 without a peak rate of its own, so that it takes bf16 passes? */
 bool roofline_takes_passes(const struct roofline *roofline, enum dtype_id dtype);
 
-/* The share of it that a product of so many operations reaches. */
+/* The share of the peak that a matmul of so many operations reaches. */
 double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype, double flops);
 
-/* 2 m k n, each dim padded to whole tiles of the MXU where that is asked for: k and n to its side, as it holds a block of
- * the right operand; m to 8, as rows stream through in eights. */
+/* 2 m k n; with mxu_padding each dim is padded to whole tiles of the MXU: k and n to its side, as it holds a
+ * block of the right operand; m to 8, as rows stream through in groups of eight. */
 double roofline_product_flops(const struct roofline *roofline, double m, double k, double n);
 
-/* A product: its operations, padding included, and what it moves, of which padding is none; and its shape, where it has one. */
+/* A matmul: its operations, including padding, its bytes, without padding, and its shape, if it is known. */
 struct product {
     enum dtype_id dtype;
     double flops, hbm_bytes;
     struct product_shape shape;
 };
-/* What it takes, and what binds it; `bound` may be NULL. */
+/* The time of a matmul, and its bound; `bound` may be NULL. */
 int roofline_product_s(const struct roofline *roofline, struct product product, double *seconds,
                        enum bound_kind *bound, struct status *st);
 
-/* The least that a product takes, as one op or cut into several: where smaller products reach a larger share of the peak,
- * parts of it may. NaN where the type has no peak. */
+/* Lower bound of a matmul's time, as one op or cut into several: if smaller matmuls reach a larger share of
+ * the peak, its parts may. NaN if the type has no peak. */
 double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes);
 
-/* What of the seconds of a product does not depend on its size. */
+/* The part of a matmul's time that does not depend on its size. */
 double roofline_fixed_s(const struct roofline *roofline, const struct product *product);
 
-/* Anything else; and what so many bytes take in HBM, without the launch. */
+/* The time of any other compute; and the HBM time of its bytes alone, without the launch overhead. */
 double roofline_memory_s(const struct roofline *roofline, double hbm_bytes);
 double roofline_hbm_s(const struct roofline *roofline, double hbm_bytes);
 
-/* What a loop or a copy that XLA compiled takes to move so many bytes, at the rate that such loops reach, and the overhead that
- * is in it: as the chip's file has them, else as anything else. */
+/* For loops and copies compiled by XLA: the HBM rate that they reach, the time to move bytes at that rate,
+ * and the overhead in that time. Values that the chip's file does not give are those of other computes. */
 double roofline_loop_hbm_Bps(const struct roofline *roofline); /* of the chip */
 double roofline_loop_s(const struct roofline *roofline, double hbm_bytes);
 double roofline_loop_overhead_s(const struct roofline *roofline);

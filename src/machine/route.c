@@ -38,7 +38,8 @@ int route_walk(const struct slice *slice, int chip, const struct hop hop[], int 
     return chip;
 }
 
-/* Links from every chip to `to` over live links, as far out as `from`; -1 where it was not reached. */
+/* Breadth-first search backwards from `to` over live links until `from` is reached: links[chip] is the
+ * distance to `to`, -1 for chips not reached. */
 static void measure(const struct slice *slice, int from, int to, int32_t links[], int32_t queue[])
 {
     memset(links, -1, (size_t)slice->chips * sizeof *links);
@@ -52,14 +53,15 @@ static void measure(const struct slice *slice, int from, int to, int32_t links[]
                 int out = slice_link_built(slice, chip, axis, sign);
                 int next = out >= 0 ? slice_link_end(slice, out) : chip;
                 if (links[next] >= 0 || slice_link(slice, next, axis, -sign) < 0)
-                    continue; /* it is the link back that leads here */
+                    continue; /* the link from `next` to `chip` must be alive */
                 links[next] = links[chip] + 1;
                 queue[last++] = next;
             }
     }
 }
 
-/* The first direction of x+, x-, y+, ..., in the order of the slice, that comes closer; returns the chip there. */
+/* Takes the first direction of x+, x-, y+, ..., in the order of the slice, that leads closer; returns the
+ * next chip. */
 static int step_closer(const struct slice *slice, int chip, const int32_t links[], struct hop *hop)
 {
     for (int i = 0; i < 2 * slice->axes; i++) {
@@ -81,7 +83,7 @@ static int no_route(const struct slice *slice, int from, int to, const char *why
                        slice_print_place(slice, from, a), slice_print_place(slice, to, b), why);
 }
 
-/* The shortest route over live links. */
+/* Finds the shortest route over live links. */
 static int go_round(const struct slice *slice, int from, int to, struct hop hop[static ROUTE_HOPS],
                     struct status *st)
 {

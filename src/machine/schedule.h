@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * schedule: the words for collectives and for how they go round their rings, which builders, formulas and options share.
+ * schedule: the names of collectives and of their schedules on rings, shared by builders, formulas and
+ * options.
  *
- * uni       one way: N-1 steps of V/N
- * bidi      whole chunks both ways: floor(N/2) steps
- * bidi-half each chunk cut in two halves, one each way: N-1 steps of V/2N
+ * uni       one direction: N-1 steps of V/N
+ * bidi      whole chunks in both directions: floor(N/2) steps
+ * bidi-half each chunk in two halves, one in each direction: N-1 steps of V/2N
  *
- * Units: elements. Errors: a name that is unknown is STATUS_INPUT and names those that are known. Ownership: none.
+ * Units: elements. Errors: STATUS_INPUT for an unknown name; the message lists the known ones. Ownership:
+ * none.
  */
 #ifndef ICISIM_SCHEDULE_H
 #define ICISIM_SCHEDULE_H
@@ -29,28 +31,31 @@ enum collective_id {
 
 enum ring_kind { RING_UNI, RING_BIDI, RING_BIDI_HALF, RING_KINDS };
 
-/* "uni", "bidi", "bidi-half", and back (a failure names them). */
+/* Name of a kind, "uni", "bidi" or "bidi-half", and kind of a name (the error lists the names). */
 const char *ring_kind_name(enum ring_kind kind);
 int ring_kind_by_name(const char *name, struct status *st);
 
-/* Beside the kinds of rings in a list of values: no kind, but --algorithm xla. */
+/* A further value of --ring: not a kind, but short for --algorithm xla. */
 enum { RING_AS_XLA = RING_KINDS };
 
-/* The kind that is asked for; where none is (negative), of all-to-alls bidi, which is twice as fast as bidi-half at every size, as
- * no block travels further than half way round; of all else `usual`, which is what the chip's file says. */
+/* The kind asked for. If none is (negative): for all-to-alls bidi, which is twice as fast as bidi-half at
+ * every size, as no block travels more than half way round; for other collectives `usual`, the kind in the
+ * chip's file. */
 int ring_kind_or(int asked, bool all_to_all, const char *usual, struct status *st);
 
-/* How all-to-alls go: rows of the table of algorithms (collective.h). */
+/* Algorithms of all-to-alls: rows of the table of algorithms (collective.h). */
 enum all_to_all { ALL_TO_ALL_DIRECT, ALL_TO_ALL_RING, ALL_TO_ALLS };
 
-/* How all-gathers, reduce-scatters and all-reduces of little data go, where latencies count for more than bytes; which of them does
- * what: rows of a table (collectives.c). A closed ring that an algorithm has no word for is walked as bidi.
+/* Patterns of all-gathers, reduce-scatters and all-reduces. All but the first are for small data, where
+ * latencies matter more than bytes. A table tells which collectives have which (collectives.c). A closed ring
+ * for which a pattern has no schedule is walked as bidi.
  *
- * rings             round every ring, in the way of its kind
- * single-phase      all-reduce: every chip gathers whole copies along a ring and adds them up; floor(N/2) steps of V
- * short-ring        all-reduce: both ways, meeting half way: closed rings chunk by chunk (bidi), lines in the middle and back
- * halving-doubling  with chips at distance 1, 2, 4, ..., half of what is left each time, and back; N a power of two
- * swing             the same with chips at distance 1, -1, 3, -5, 11, ... (De Sensi et al., Swing, NSDI 2024) */
+ * rings round every ring, as its kind prescribes
+ * single-phase all-reduce: every chip gathers whole copies along a ring and adds them up; floor(N/2) steps of
+ * V short-ring all-reduce: both directions, meeting half way: on closed rings chunk by chunk (bidi), on lines
+ * in the middle, and back halving-doubling with chips at distance 1, 2, 4, ..., half of the remaining data
+ * each time, and back; N a power of two swing the same with chips at distance 1, -1, 3, -5, 11, ... (De Sensi
+ * et al., Swing, NSDI 2024) */
 enum pattern {
     PATTERN_RINGS,
     PATTERN_SINGLE_PHASE,
@@ -60,18 +65,20 @@ enum pattern {
     PATTERNS
 };
 
-/* Whose schedule a collective goes by: as a compiled program's text says (hlo/collective_config.h); our own, of the kind of ring that is
- * given; whatever is fastest of all; or what XLA would pick (collective/choice.h). */
+/* The origin of a collective's schedule: the text of a compiled program (hlo/collective_config.h);
+ * our own schedule for the given kind of ring; the fastest of all; or XLA's predicted choice
+ * (collective/choice.h). */
 enum algorithm { ALGORITHM_AS_COMPILED, ALGORITHM_SCHEDULE, ALGORITHM_BEST, ALGORITHM_XLA, ALGORITHMS };
 const char *algorithm_name(enum algorithm algorithm);
 
-/* A choice of --algorithm is one of these, or, behind them, a pattern by its name. */
+/* A value of --algorithm is one of these or, with higher numbers, a pattern. */
 static inline enum pattern pattern_of_choice(int choice)
 {
     return choice < ALGORITHMS ? PATTERN_RINGS : (enum pattern)(choice - ALGORITHMS + PATTERN_SINGLE_PHASE);
 }
 
-/* Rings that a collective walks at once at most, and parts that a compiler cuts its array into. */
+/* The largest numbers of rings that a collective walks at once, and of parts into which a compiler cuts its
+ * array. */
 enum { COLLECTIVE_RINGS = 3, COLLECTIVE_COLOURS = 12 };
 
 /* Elements of the largest of n chunks. */

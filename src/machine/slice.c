@@ -103,7 +103,7 @@ void slice_free(struct slice *slice)
     slice->chip_frac = NULL;
 }
 
-/* Lengths of axes, "4x4x8"; returns where they end. */
+/* Prints the lengths of axes, "4x4x8"; returns the end of the text. */
 static char *print_lengths(const int len[], int axes, char *text)
 {
     for (int a = 0; a < axes; a++)
@@ -218,7 +218,8 @@ static int make_table(struct slice *slice, struct status *st)
     return 0;
 }
 
-/* Short axes first; of equal ones those that close, then those that slow and dead links are of, or are farther along. */
+/* Short axes first; among equal ones, axes that close; then axes with defective links, or on which defects
+ * lie farther along. */
 static bool goes_first(const struct slice *slice, int a, int b)
 {
     if (slice->len[a] != slice->len[b])
@@ -228,7 +229,7 @@ static bool goes_first(const struct slice *slice, int a, int b)
     return slice->unlike[a] > slice->unlike[b] * (1 + 1e-9);
 }
 
-/* A link is slow now, or dead. */
+/* Updates the order of axes after a link became slow or dead. */
 static void order_axes(struct slice *slice, int link)
 {
     double frac = 1.5 - slice->link[link].bandwidth_Bps / slice->link_Bps;
@@ -353,7 +354,8 @@ int slice_twist(struct slice *slice, bool on, struct status *st)
     return 0;
 }
 
-/* Bandwidth one way over the plane below a coordinate of an axis (1 to len-1), wraps included. */
+/* One-way bandwidth over the plane below a coordinate of an axis (1 to len-1), including wrap-around
+ * links. */
 static double cut_Bps(const struct slice *slice, int axis, int plane)
 {
     double sum_Bps = 0;
@@ -397,8 +399,8 @@ static int check_link(const struct slice *slice, int id, struct status *st)
     return 0;
 }
 
-/* Is the axis what its topology says: does the walk by + from a chip come back when the ring is round, and no sooner; and where the
- * axis is straight, do the routes to the chips ahead stay on it? */
+/* Checks an axis against its topology: the walk in + direction from a chip must come back exactly after the
+ * length of the ring, and if the axis is straight, the routes to the chips ahead must stay on it. */
 static int check_axis(const struct slice *slice, int axis, int chip, struct status *st)
 {
     struct minimal_route minimal[MINIMAL_ROUTES];

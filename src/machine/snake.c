@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes the way through a x b points as indices i * b + j. With `transposed` the roles are swapped, so that
- * one piece of code runs along either side. */
+/* Writes a path through a x b points as indices i * b + j. With `transposed` the roles of the sides are
+ * swapped, so that the same code can run along either side. */
 struct pen {
     int a, b;
     bool transposed;
@@ -18,8 +18,8 @@ static void mark(struct pen *pen, int i, int j)
     pen->order[pen->at++] = pen->transposed ? j * pen->a + i : i * pen->b + j;
 }
 
-/* Row by row, there and back: neighbours all the way. Where a is even it ends in the first column, one step
- * from the start if the rows close. */
+/* Row by row in alternating directions, always to a neighbour. If a is even, the path ends in the first
+ * column, which is next to the start if side a is closed. */
 static void there_and_back(struct pen *pen)
 {
     for (int i = 0; i < pen->a; i++)
@@ -27,8 +27,8 @@ static void there_and_back(struct pen *pen)
             mark(pen, i, i % 2 ? pen->b - 1 - j : j);
 }
 
-/* There and back over all columns but the first, and home along the first: a cycle without any wrap, for even
- * a. */
+/* Row by row in alternating directions over all columns except the first, and back along the first column: a
+ * cycle without any wrap, for even a. */
 static void comb(struct pen *pen)
 {
     mark(pen, 0, 0);
@@ -39,7 +39,7 @@ static void comb(struct pen *pen)
         mark(pen, i, 0);
 }
 
-/* Returns whether the way closes. */
+/* Writes a path through a box of two sides; returns whether it closes. */
 static bool two_sides(int a, bool a_closed, int b, bool b_closed, int32_t order[])
 {
     struct pen rows = {.a = a, .b = b, .order = order};
@@ -72,7 +72,7 @@ int snake_order(int sides, const int n[], const bool closed[], int32_t order[], 
     }
     for (int i = 0; i < b; i++)
         inner[i] = i;
-    /* The way through the inner sides is one side of the next, larger box. */
+    /* The path through the inner sides becomes one side of the next, larger box. */
     for (int s = sides - 2; s >= 0; s--) {
         b_closed = two_sides(n[s], closed[s], b, b_closed, both);
         for (int i = 0; i < n[s] * b; i++)

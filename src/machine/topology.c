@@ -8,7 +8,7 @@
 
 const struct topology *slice_parse_topology(const char *text, struct status *st)
 {
-    enum { NAMED = 16 }; /* in the message */
+    enum { NAMED = 16 }; /* at most this many names in the message */
     const char *name = strchr(text, '_'), *known[NAMED + 1] = {NULL};
     for (int i = 0; topologies[i] && i < NAMED; i++) {
         if (!name || strcmp(topologies[i]->name, name + 1) == 0)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to machine/. */
 /*
- * topology: what the wires of a slice look like, as a const struct of functions.
+ * topology: the wiring of a slice, as a const struct of functions.
  *
- * The torus is one such struct; a twisted torus is another: a file with its functions and a row in the list.
- * Nothing else knows which chip a link leads to, or what wraps. slice_check() holds a topology against what is said here.
- * A slice's shape names its topology, "4x4x8" the first of the
- * list and "4x4x8_NAME" any other. Dead and slow links are no business of a topology: it speaks of the slice
- * as it is built, and route.h goes round what is dead.
+ * The torus is one such struct, the twisted torus another: a file with its functions and a row in the list.
+ * No other code knows which chip a link leads to, or which axes wrap. slice_check() checks a topology against
+ * the promises below. The shape of a slice names its topology: "4x4x8" means the first of the list,
+ * "4x4x8_NAME" any other. A topology does not know dead and slow links: it describes the slice without
+ * defects, and route.h avoids dead links.
  *
  * Units: hops count links. Errors: none. Ownership: constant; arrays are the caller's.
  */
@@ -19,24 +19,25 @@
 
 struct topology {
     const char *name;
-    /* The chip that the link of a chip along an axis leads to, by + or by -; -1 where there is no link. An axis
-     * of two chips is asked for + only. */
+    /* The chip at the end of a chip's link along an axis, in + or - direction; -1 if there is no link. On an
+     * axis of two chips it is only called for +. */
     int (*neighbour)(const struct slice *slice, int chip, int axis, int sign);
-    /* The ring along an axis: how many chips one passes by stepping + until one is back at the first; 0 where that comes
-     * to an end, as it does on a line and on an axis of two chips. Where the ring is as long as the axis, or 0, the axis is
-     * straight: its steps change no other coordinate, and the shortest routes between two chips of it stay on it, are
-     * alike wherever they start, and tie half way round a ring. Any other axis, of which the answer may be -1, is walked chip by chip, on the routes
-     * of its chips (ring.c), and no closed form speaks of it. */
+    /* The length of the ring along an axis: the number of + steps after which a walk is back at its first
+     * chip; 0 if the walk comes to an end, as on a line and on an axis of two chips. If the ring has the
+     * length of the axis, or is 0, the axis is straight: its steps change no other coordinate, and the
+     * shortest routes between two of its chips stay on it, are the same wherever they start, and tie half way
+     * round a ring. Any other axis (the result may also be -1) is walked chip by chip, on the routes between
+     * its chips (ring.c), and no closed form applies. */
     int (*ring)(const struct slice *slice, int axis);
-    /* The shortest routes between two chips, those by + first: returns how many. */
+    /* Writes all shortest routes between two chips, + directions first; returns their number. */
     int (*routes)(const struct slice *slice, int from, int to,
                   struct minimal_route minimal[static MINIMAL_ROUTES]);
-    /* The symmetries: where a chip comes to lie when all move so many places along an axis, so that links come to lie on links and
-     * routes on routes; -1 where they cannot. */
+    /* The symmetries: the image of a chip when all chips move by a number of places along an axis, so that
+     * links map onto links and routes onto routes; -1 if there is no such symmetry. */
     int (*moved)(const struct slice *slice, int chip, int axis, int places);
 };
 
-/* All of them, ended by NULL; the first is a slice's without a name. topologies.c has the list, and nothing else. */
+/* All topologies, up to NULL; the first is used if a shape names none. The list is in topologies.c. */
 extern const struct topology *const topologies[];
 extern const struct topology topology_torus, topology_twisted; /* torus.c, twisted.c */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The torus, and the mesh without wraps: links join chips whose coordinates differ by one. */
+/* The torus, and the mesh without wraps: links connect chips whose coordinates differ by one. */
 #include "machine/topology.h"
 
 static int stride_of(const struct slice *slice, int axis)
@@ -17,7 +17,7 @@ static int neighbour(const struct slice *slice, int chip, int axis, int sign)
     int stride = stride_of(slice, axis), len = slice->len[axis];
     int at = chip / stride % len, to = at + sign;
     if (to < 0 || to >= len) {
-        /* An axis of two has one cable; from its second chip + leads back over it. */
+        /* An axis of length 2 has one cable, so + leads back over it from the second chip. */
         if (!slice->wrap[axis] && slice->span[axis] != 2)
             return -1;
         to = to < 0 ? len - 1 : 0;
@@ -30,7 +30,7 @@ static int ring(const struct slice *slice, int axis)
     return slice->wrap[axis] && slice->span[axis] > 2 ? slice->len[axis] : 0;
 }
 
-/* Shortest signed distance along an axis between two places on it, a tie by +. */
+/* Shortest signed distance between two coordinates of an axis; a tie goes in + direction. */
 static int distance(const struct slice *slice, int axis, int from, int to)
 {
     int n = slice->len[axis], d = to - from;
@@ -42,7 +42,8 @@ static int distance(const struct slice *slice, int axis, int from, int to)
     return 2 * d <= n ? d : d - n;
 }
 
-/* Dimension-ordered: x, then y, then z, where all links are as built. Half way round, both ways tie. */
+/* Dimension-ordered routes: x, then y, then z, on a slice without defects. Half way round, both directions
+ * tie. */
 static int routes(const struct slice *slice, int from, int to,
                   struct minimal_route minimal[static MINIMAL_ROUTES])
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The twisted torus of v4, v5p and v7x: n x n x 2n or n x 2n x 2n chips, all axes wrapped. A cable that closes a short axis
- * lands shifted by n, half of their length, along the long ones. Source: Jouppi et al., TPU v4, ISCA 2023, section 2.8; Camara et al.,
- * Twisted Torus Topologies, IEEE TPDS 2010.
+ * The twisted torus of v4, v5p and v7x: n x n x 2n or n x 2n x 2n chips, all axes wrapped. A cable that
+ * closes a short axis ends at a chip that is shifted by n, half their length, along the long axes. Source:
+ * Jouppi et al., TPU v4, ISCA 2023, section 2.8; Camara et al., Twisted Torus Topologies, IEEE TPDS 2010.
  *
- * Unrolled, its chips are the points of space modulo a lattice: (n,0,n), (0,n,n), (0,0,2n), face-centred cubic; or (n,n,n), (0,2n,0),
- * (0,0,2n), body-centred cubic. So it looks alike from every chip, and along all three axes: all can move by one along any axis,
- * which adds what the cables shift, and links come to lie on links.
+ * Unrolled, its chips are the integer points of space modulo a lattice: (n,0,n), (0,n,n), (0,0,2n),
+ * face-centred cubic; or (n,n,n), (0,2n,0), (0,0,2n), body-centred cubic. So it looks the same from every
+ * chip and along all three axes: all chips can move by one along any axis, with the shift of the cables at
+ * its ends, and links map onto links.
  *
- * Any other shape, and one that does not wrap, is a torus.
+ * For any other shape, and without wraps, the functions are those of the torus.
  */
 #include "machine/topology.h"
 
 #include <stdlib.h>
 
-/* The axes whose ends are twisted, a set; 0 where the slice is a plain torus. */
+/* The set of axes with twisted ends; 0 if the slice is a plain torus. */
 static unsigned short_axes(const struct slice *slice)
 {
     int sorted[SLICE_AXES];
@@ -34,7 +35,8 @@ bool slice_can_twist(const struct slice *slice)
     return slice->axes == SLICE_AXES && short_axes(slice) != 0;
 }
 
-/* Moves along an axis, round its ends as its cables go; what does not repeat along the others is shifted there. */
+/* Moves along an axis, over its ends along the cables: each turn over the end of a short axis shifts the
+ * coordinates on the long axes by half their length. */
 static int moved(const struct slice *slice, int chip, int axis, int places)
 {
     unsigned ends = short_axes(slice);
@@ -61,7 +63,8 @@ static int neighbour(const struct slice *slice, int chip, int axis, int sign)
                              : topology_torus.neighbour(slice, chip, axis, sign);
 }
 
-/* The ways from a place to another along an axis of 2n that wraps: the shorter, or both where they tie, + first. */
+/* The signed distances between two coordinates of a wrapped axis of length 2n: the shorter one, or both if
+ * they tie, + first. */
 static int ways_along(int len, int places, int way[static 2])
 {
     places = (places % len + len) % len;
@@ -70,7 +73,8 @@ static int ways_along(int len, int places, int way[static 2])
     return 2 * places == len ? 2 : 1;
 }
 
-/* Keeps a route, x before y before z, if it is as short as those so far, or forgets them if it is shorter. */
+/* Adds a route, x before y before z, if it is as short as the routes so far; if it is shorter, it replaces
+ * them. */
 static void keep_shortest(const int delta[SLICE_AXES], int *least, int *count, struct minimal_route minimal[])
 {
     int links = abs(delta[0]) + abs(delta[1]) + abs(delta[2]);
@@ -85,7 +89,7 @@ static void keep_shortest(const int delta[SLICE_AXES], int *least, int *count, s
             route->hop[route->hops++] = (struct hop){a, delta[a]};
 }
 
-/* Over no end of a short axis, or over one: each time a long axis is shifted by half. */
+/* Tries all ways over no end, or one end, of each short axis; each crossing shifts the long axes by half. */
 static int routes(const struct slice *slice, int from, int to,
                   struct minimal_route minimal[static MINIMAL_ROUTES])
 {
@@ -115,7 +119,8 @@ static int routes(const struct slice *slice, int from, int to,
     return count;
 }
 
-/* A short axis closes at the second turn. Beside two of them the long one, half way round, ties with ways over their ends. */
+/* A short axis closes after two turns. With two short axes, the way half round the long axis ties with ways
+ * over their ends, so its routes leave it: -1. */
 static int ring(const struct slice *slice, int axis)
 {
     unsigned ends = short_axes(slice);
