@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An engine that believes none: the fastest and the reference both run the program, and it fails if they are apart. */
+/* An engine that compares two: the fastest engine and the reference both run the program, and the run fails
+ * if they differ. */
 #include "engine/engines.h"
 
 int engine_hold(struct trace *trace, const struct trace *reference, struct status *st)

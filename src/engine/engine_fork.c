@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs an engine in a child process: for one that a process can run only once, and so that whatever it does
- * to a process (locales, signal handlers, an abort) happens to one that nobody needs any more. The trace and
- * the status come back through memory that both processes share. What the engine prints is kept from the terminal:
- * its last line becomes part of the status if it dies.
+ * Runs an engine in a child process: for an engine that a process can run only once, and so that its side
+ * effects (locales, signal handlers, an abort) only affect the child. The trace and the status come back
+ * through shared memory. The engine's output does not go to the terminal: its last line becomes part of the
+ * message if the child dies.
  *
- * A process that is killed from outside is tried again, once. What the engine loads is loaded by the child first, which dies of it where memory is short. Only what has gone well there is
- * loaded here, too, so that later children have it from the start.
+ * A child that is killed from outside is tried once more. The child is the first to load the engine's
+ * libraries, so if memory is short, only the child dies. After a successful run they are loaded here, too, so
+ * that later children have them from the start.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,14 +24,14 @@
 #include "base/memory_limit.h"
 #include "engine/engines.h"
 
-enum { WORDS = 4096, SAID = 240 }; /* bytes that are read, and told */
+enum { WORDS = 4096, SAID = 240 }; /* bytes read of the child's output; bytes quoted in the message */
 
 struct shared {
     int code;
     bool done;
     struct status status;
     double total_s;
-    double time_s[]; /* of the trace */
+    double time_s[]; /* the times of the trace */
 };
 
 /* A run in a child process. */
@@ -38,13 +39,13 @@ struct job {
     const struct engine *engine;
     const struct program *program;
     const struct engine_limits *limits;
-    struct trace *trace; /* of each process its own */
+    struct trace *trace; /* each process has its own copy */
     struct shared *shared;
     int words;
     pid_t parent;
 };
 
-/* Where the child's words go; what a sanitizer says is for the terminal. */
+/* Opens a file in memory for the child's output; in sanitized builds the output goes to the terminal. */
 static int open_words(void)
 {
 #ifdef ICISIM_SANITIZE
@@ -54,8 +55,8 @@ static int open_words(void)
 #endif
 }
 
-/* What the child died of, as ": 'the line'": the first line that SimGrid calls critical, without what it puts before
- * it ("[0.1] ./src/x.cpp:9: [root/CRITICAL] "), or else the last line; "" if there is none. */
+/* The child's own error message, as ": 'the line'": the first line that SimGrid marks as critical, without
+ * its prefix ("[0.1] ./src/x.cpp:9: [root/CRITICAL] "), or else the last line; "" if there is none. */
 static const char *last_words(int words, char text[static WORDS])
 {
     static const char open[] = ": '", mark[] = "/CRITICAL] ";
@@ -75,7 +76,8 @@ static const char *last_words(int words, char text[static WORDS])
     return memcpy(text, open, sizeof open - 1);
 }
 
-/* SimGrid and C++ abort where memory is out, and say so; or that the platform, a file in memory, cannot be opened. */
+/* When memory runs out, SimGrid and C++ abort with one of these messages; one is that the platform, a file in
+ * memory, cannot be opened. */
 static int death_code(const char *said)
 {
     static const char *const starved[] = {"memory allocation error", "bad_alloc",
@@ -86,7 +88,7 @@ static int death_code(const char *said)
     return STATUS_ENGINE;
 }
 
-/* A process that is still at work when its time is over gets SIGALRM, and dies of it. */
+/* Sets a timer: SIGALRM ends the child when its time is over. */
 static void start_timer(const struct engine_limits *limits)
 {
     if (!(limits->time_s > 0))
@@ -100,8 +102,8 @@ static void start_timer(const struct engine_limits *limits)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* Ctrl-C is for the parent, which takes its child along or lets it finish; SimGrid would end it, also where the signal is
- * ignored, as under nohup. */
+/* Blocks SIGINT in the child. The parent decides whether the child ends or may finish; SimGrid would end it,
+ * even if the signal is ignored, as under nohup. */
 static void block_interrupts(void)
 {
     sigset_t set;
@@ -110,10 +112,10 @@ static void block_interrupts(void)
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* The child: never returns, and leaves the parent's buffered output alone. */
+/* Runs the engine in the child. It never returns, and leaves the parent's buffered output alone. */
 static _Noreturn void run_child(const struct job *job)
 {
-    /* A parent that is killed takes its child along; it may have died before we asked for that. */
+    /* The child ends when its parent does; the parent may have died before prctl() took effect. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != job->parent)
         _exit(EXIT_FAILURE);
@@ -121,7 +123,7 @@ static _Noreturn void run_child(const struct job *job)
         _exit(EXIT_FAILURE);
     block_interrupts();
     start_timer(job->limits);
-    memory_release(); /* SimGrid reserves far more for its stacks than it takes */
+    memory_release(); /* SimGrid reserves far more memory for its stacks than it uses */
     struct shared *shared = job->shared;
     shared->code = job->engine->run(job->program, job->limits, job->trace, &shared->status);
     shared->total_s = job->trace->total_s;
@@ -130,17 +132,17 @@ static _Noreturn void run_child(const struct job *job)
     _exit(EXIT_SUCCESS);
 }
 
-/* Ended from outside, as by the memory killer. */
+/* Was the child ended from outside, as by the kernel's out-of-memory killer? */
 static bool was_killed(int how)
 {
     int number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
     return number == SIGKILL || number == SIGTERM || number == SIGHUP || number == SIGINT;
 }
 
-/* A process, and how it ended. */
+/* Runs a child process to its end; *how is its wait status. */
 static int run_process(const struct job *job, int *how, struct status *st)
 {
-    fflush(NULL); /* what is buffered now would otherwise be the child's too */
+    fflush(NULL); /* otherwise the child would inherit the buffered output */
     pid_t child = fork();
     if (child == 0)
         run_child(job);
@@ -154,7 +156,7 @@ static int run_process(const struct job *job, int *how, struct status *st)
     return 0;
 }
 
-/* What is known after the child has ended. */
+/* Turns the end of the child into a code and a message. */
 static int judge(const struct job *job, int how, struct status *st)
 {
     const struct shared *shared = job->shared;

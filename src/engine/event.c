@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The event engine: time goes from instant to instant, and all that happens at one instant happens together.
+ * The event engine: time advances from instant to instant, and all events of one instant are handled
+ * together.
  *
- * With a tolerance the program runs twice (engine.h): flows of several links that are connected and are due within
- * that share of the time end together, early in one run and late in the other, both at once. Flows of one link are exact.
+ * With a tolerance the program runs twice in parallel (engine.h): flows over several links of one group that
+ * are due within that share of the time end together, early in one run and late in the other. Flows over one
+ * link are exact.
  */
 #include "engine/engine.h"
 
@@ -13,7 +15,7 @@
 #include "engine/engines.h"
 #include "engine/event_run.h"
 
-/* More transfers than this would not end in a day. */
+/* More transfers than this would take more than a day. */
 #define TRANSFERS_MAX ((int64_t)1 << 32)
 
 static void handle(struct run *run, struct event event)
@@ -26,7 +28,7 @@ static void handle(struct run *run, struct event event)
         network_group_due(&run->network, (int32_t)event.index, run->now_s);
 }
 
-/* Passes on which flows have ended in this instant, those of one op together. */
+/* Reports the flows that have ended in this instant to run_end(), those of one op together. */
 static void pass_ends(struct run *run)
 {
     const struct network_end *end = run->network.end;
@@ -42,7 +44,8 @@ static void pass_ends(struct run *run)
     run->network.ends = 0;
 }
 
-/* Looks at the clock: tells how far the run is, and stops it when its time is over. Is there a fault? */
+/* Checks the clock, reports progress, and stops the run when its time is over. Returns a code if there is a
+ * fault. */
 static bool look(struct run *run)
 {
     enum { EACH = 64 };
@@ -63,7 +66,7 @@ static bool look(struct run *run)
     return run->code;
 }
 
-/* From instant to instant, until nothing is left to happen. */
+/* Advances from instant to instant until no event is left. */
 static void pass_time(struct run *run)
 {
     while (!look(run) && run->queue.entries > 0) {
@@ -73,7 +76,7 @@ static void pass_time(struct run *run)
             handle(run, batch.event[i]);
         if (queue_next_s(&run->queue) != run->now_s)
             pass_ends(run);
-        /* What starts now, or is settled, may end at once, in this instant. */
+        /* An op that starts now, or a flow that is settled, may end in this very instant. */
         if (queue_next_s(&run->queue) != run->now_s)
             network_settle(&run->network, run->now_s);
     }
@@ -101,7 +104,7 @@ static int report(const struct run *run, struct status *st)
     }
 }
 
-/* A run from the beginning to the end. `run` says of which program, into which trace and within which limits. */
+/* A complete run. The fields of `run` for program, trace and limits are set. */
 static int run_once(struct run *run, double early_frac, double late_frac, struct status *st)
 {
     size_t chips = (size_t)run->program->slice->chips;
@@ -142,7 +145,8 @@ static void *run_side(void *context)
     return NULL;
 }
 
-/* Both at once, for they share nothing but what they read; one after the other where there is no second thread. */
+/* Runs both in parallel, as they share only data that they read; one after the other if no second thread can
+ * be created. */
 static void run_sides(struct side *early, struct side *late)
 {
     pthread_t thread;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Programs on a slice of one chip, which most regular programs fold to, without a queue of events.
+ * A shortcut for programs on a slice of one chip, to which most regular programs fold: no queue of events.
  *
- * As long as no two sends are on a link at once, an op starts when the last thing that it waits for has ended, and ends
- * after its delay and its bytes at the link's full bandwidth. Ops only wait for earlier ones, so one walk in their order
- * gives all times, added up as the event engine adds them, to the last bit. Every send takes a place among those of its
- * link; where two overlap, or only touch, the event engine has to say who waits.
+ * As long as no two sends use a link at the same time, an op starts when the last op that it waits for has
+ * ended, and ends after its delay and the time of its bytes at the link's full bandwidth. Ops only wait for
+ * earlier ones, so one pass in program order gives all times, added up in the same order as in the event
+ * engine and so equal to the last bit. The sends of each link are kept in a list by time; if two overlap, or
+ * only touch, the event engine must run the program.
  */
 #include <stdlib.h>
 
 #include "engine/event_run.h"
 #include "program/resource.h"
 
-/* An op's times, and those beside it on its link: bytes flow from begin_s on. */
+/* An op's times, and its neighbours in the list of its link; bytes flow from begin_s on. */
 struct stay {
     double start_s, begin_s, end_s;
     int32_t before, next;
@@ -20,7 +21,7 @@ struct stay {
 
 enum { NOBODY = -1, LINKS_MOST = 2 * SLICE_AXES, STEPS_MOST = 8 };
 
-/* Where a route leads: its only link, or else what it is. Of no link its latency is 0. */
+/* A route: its only link, or one of these values. The latency of a route without links is 0. */
 enum { WAY_NONE = -1, WAY_LONG = -2 };
 struct way {
     double latency_s, Bps;
@@ -32,12 +33,13 @@ struct alone {
     struct stay *stay; /* [ops] */
     struct way *way;   /* [routes] */
     int32_t first[LINKS_MOST],
-        at[LINKS_MOST]; /* of the sends on a link, by time; the last one that was put there */
-    int64_t steps;      /* taken along these lists: more than a few for each op, and they cost too much */
-    double queue_s;     /* when the computes so far have ended */
+        at[LINKS_MOST]; /* of the list of a link: the first send by time; the send inserted last */
+    int64_t steps;      /* steps along these lists; more than a few per op cost too much */
+    double queue_s;     /* end of the computes so far */
 };
 
-/* Puts an op among those of its link, looked for from the last one that was put there; false if it meets another. */
+/* Inserts an op into the list of its link, searching from the op inserted last; false if it overlaps another,
+ * or if the search takes too many steps. */
 static bool put(struct alone *alone, int link, int32_t op)
 {
     struct stay *stay = alone->stay, *own = &stay[op];
@@ -72,7 +74,7 @@ static struct way find_way(const struct program *program, struct route route)
     return (struct way){slice_link_latency_s(slice, link), slice_link_Bps(slice, link), link};
 }
 
-/* A send that has started: false where others, or several links, are in its way. */
+/* Times a send that has started; false if it overlaps another, or if its route has several links. */
 static bool send(struct alone *alone, const struct op *op, int32_t o)
 {
     struct stay *stay = &alone->stay[o];
@@ -97,7 +99,7 @@ static bool run_op(struct alone *alone, int32_t o)
     double start_s = computes ? alone->queue_s : 0;
     stay->end_s = 0;
     if (!op_takes_part(program, op, 0))
-        return true; /* nobody waits for it */
+        return true; /* no op waits for it */
     for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
         const struct after *after = &program->after[a];
         double end_s = alone->stay[after->op].end_s;

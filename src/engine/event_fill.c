@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Progressive filling of one group of links (Bertsekas and Gallager, Data Networks, 6.5.2), with a heap of
- * the levels at which links get full. A level in the heap may be out of date, but then it is too low:
- * holding a flow back at a level lets the other links of that flow fill up later, never earlier. So the
- * least one is looked at again before it is believed.
+ * the levels at which links get full. A level in the heap may be out of date, but then it is too low: when a
+ * flow is held at a level, its other links get full later, never earlier. So the least level is recomputed
+ * before it is used.
  *
- * All links that are full at one level are held together, and what they hold is subtracted from other links
- * as count * level, once: whatever the order of flows in lists, links that are alike stay bit-equal.
+ * All links that are full at one level are processed together, and the flows that they hold are subtracted
+ * from other links as count * level, once. So equivalent links stay bit-equal, whatever the order of flows in
+ * lists.
  */
 #include "engine/event_network.h"
 
 #include "base/grow.h"
 #include "base/status.h"
 
-/* A link of which less than this share of the bandwidth is left may get full soon: it is watched for so many
- * fillings. Less than nothing is left of a link that should have been watched, rounding aside. */
+/* A link with less than the share nearly_full_frac of its bandwidth left may get full soon, so it is watched
+ * for WATCHED_FILLS fillings. If the bandwidth left is negative beyond rounding, the link should have been
+ * watched. */
 static const double nearly_full_frac = 0.05, rounding_frac = 1e-12;
 enum { WATCHED_FILLS = 16 };
 
-/* Flows that cross a link so often are held at this level. */
+/* Notes that flows with this number of crossings of a link are held at the current level. */
 static void fill_note(struct network *network, int32_t link, int32_t crossings)
 {
     struct fill *fill = &network->fill[link];
@@ -27,7 +29,7 @@ static void fill_note(struct network *network, int32_t link, int32_t crossings)
     fill->held += crossings;
 }
 
-/* All that were noted are subtracted. */
+/* Subtracts all noted flows from their links. */
 static void fill_subtract(struct network *network, double level_Bps)
 {
     for (int32_t t = 0; t < network->touches; t++) {
@@ -40,7 +42,8 @@ static void fill_subtract(struct network *network, double level_Bps)
     network->touches = 0;
 }
 
-/* All that a link held, of which it has kept account, is held again; of one that is alone at its level at once. */
+/* Notes all flows that a link holds again, from its shares; fill_subtract_shares() subtracts them at once,
+ * for a link that is alone at its level. */
 static void fill_note_shares(struct network *network, int32_t link)
 {
     const struct bundle *h = &network->bundle[link];
@@ -59,7 +62,7 @@ static void fill_subtract_shares(struct network *network, int32_t link, double l
     network->open -= h->total;
 }
 
-/* Fills the levels of the order up to a place as they were filled before. */
+/* Repeats the previous filling for the levels of the order up to a place. */
 static void fill_again(struct network *network, const struct group *g, int32_t to, double *level_Bps)
 {
     for (int32_t at = 0; at < to;) {
@@ -80,8 +83,9 @@ static int32_t flows_on(const struct network *network, int32_t link)
     return network->link[link].singles + network->bundle[link].crossings;
 }
 
-/* Brings the links of a group to where filling starts, writes those that are watched and may get full to network->heap, in
- * any order, and returns how many. Links that got full before that stay as they are. */
+/* Brings the links of a group to the state at which filling starts (g->from), writes the watched links that
+ * may get full to network->heap, in any order, and returns their number. Links that got full below that level
+ * keep their state. */
 static int32_t fill_start(struct network *network, struct group *g, double *level_Bps)
 {
     int32_t entries = 0;
@@ -114,7 +118,8 @@ static int32_t fill_start(struct network *network, struct group *g, double *leve
     return entries;
 }
 
-/* After the last entry comes one at infinity, so that every entry has two below it or none, and which is less is no branch. */
+/* An entry at infinity follows the last one, so that every entry has two children or none, and the smaller
+ * child is chosen without a branch. */
 static void sift_down(struct fill_entry heap[], int32_t entries, int32_t at)
 {
     struct fill_entry moved = heap[at];
@@ -129,8 +134,8 @@ static void sift_down(struct fill_entry heap[], int32_t entries, int32_t at)
     heap[at] = moved;
 }
 
-/* Takes the links that get full next off the heap and writes them to network->full. Levels never fall, except
- * by rounding. */
+/* Removes the links that get full next from the heap and writes them to network->full. Levels never fall,
+ * except by rounding. */
 static int32_t next_full(struct network *network, int32_t *entries, double *level_Bps)
 {
     struct fill_entry *heap = network->heap;
@@ -165,7 +170,7 @@ static int32_t first_full(const struct network *network, uint32_t path, int32_t 
     return *link;
 }
 
-/* Is a flow held by a link that is not filled now, at a rate that stays? */
+/* Is a flow held by a link that is not being filled, so that its rate does not change? */
 static bool is_fixed(const struct network *network, uint32_t flow)
 {
     int32_t by = network->holder[flow];
@@ -178,7 +183,7 @@ static bool is_held(const struct network *network, uint32_t path)
     return by >= 0 && (network->bundle[by].full == network->pass || is_fixed(network, path));
 }
 
-/* Notes a path that is not held yet, among those that the same link holds. */
+/* Notes a path that is not held yet, in the list of the link that held it before. */
 static bool note_open(struct network *network, uint32_t path)
 {
     if (!GROW(network->taken, network->takens, network->taken_room))
@@ -192,13 +197,14 @@ static bool note_open(struct network *network, uint32_t path)
     return true;
 }
 
-/* The paths that cross a full link and are not held yet, as many as are open, and the links that held them. */
+/* Finds the paths that cross a full link and are not held yet, whose number is known, and the links that held
+ * them. */
 static bool find_open(struct network *network, int32_t link)
 {
     const struct bundle *on = &network->bundle[link];
     const struct fill *fill = &network->fill[link];
     int32_t missing = fill->open - fill->held - network->link[link].singles;
-    network->takens = 1; /* 0 is none */
+    network->takens = 1; /* 0 means none */
     network->losers = 0;
     for (int32_t i = on->crossings - 1; i >= 0 && network->takens <= missing; i--)
         if (!is_held(network, on->crossing[i].flow) && !note_open(network, on->crossing[i].flow))
@@ -206,8 +212,8 @@ static bool find_open(struct network *network, int32_t link)
     return true;
 }
 
-/* Paths lie far apart in memory. What take_over() reads of one is asked for while others are found or taken over: one
- * after the other each would be waited for, which takes a third of an exchange of 256 chips. */
+/* Prefetches the data of a path that take_over() reads, while other paths are found or taken over. Paths lie
+ * far apart in memory, and waiting for each one takes a third of the time of an all-to-all of 256 chips. */
 static void fetch(const struct network *network, uint32_t path, int32_t by)
 {
     const struct flow *f = network_flow(network, path);
@@ -216,7 +222,7 @@ static void fetch(const struct network *network, uint32_t path, int32_t by)
         __builtin_prefetch(&network->link[by].held[f->place]);
 }
 
-/* Has a path that is not held yet held by a full link. */
+/* Makes a full link hold a path that is not held yet. */
 static bool take_over(struct network *network, uint32_t path, int32_t link, int32_t by, double now_s)
 {
     if (by >= 0)
@@ -227,8 +233,8 @@ static bool take_over(struct network *network, uint32_t path, int32_t link, int3
     return hold(network, link, path, now_s);
 }
 
-/* A full link is crossed by paths that others held, and takes them, those of one after those of another: each of them
- * counts once what it has left. */
+/* Makes a full link hold the open paths that cross it, grouped by the links that held them before, so that
+ * each of those updates its shares only once. */
 static bool take_over_from(struct network *network, int32_t link, bool alone, double now_s)
 {
     int32_t level = network->bundle[link].level;
@@ -241,7 +247,7 @@ static bool take_over_from(struct network *network, int32_t link, bool alone, do
         for (int32_t t = first; t && okay; t = network->taken[t].next) {
             uint32_t path = network->taken[t].flow;
             int32_t to = alone ? link : first_full(network, path, level);
-            if (!is_held(network, path)) /* one that crosses the link twice is there twice */
+            if (!is_held(network, path)) /* a path that crosses the link twice is listed twice */
                 okay = take_over(network, path, to, by, now_s);
         }
         okay = okay && (by < 0 || hold_count(network, by));
@@ -249,7 +255,7 @@ static bool take_over_from(struct network *network, int32_t link, bool alone, do
     return okay;
 }
 
-/* All that a full link holds has this rate from now on. */
+/* Sets the rate of all flows that a full link holds. */
 static void set_rate(struct network *network, int32_t link, double rate_Bps, double now_s)
 {
     struct link *on = &network->link[link];
@@ -261,7 +267,7 @@ static void set_rate(struct network *network, int32_t link, double rate_Bps, dou
     on->due_s = on->since_s + (on->first_bytes - on->served_bytes) / rate_Bps;
 }
 
-/* Several links are full at a level, or one that does not hold what it held. */
+/* Holds flows if several links are full at a level, or if a single one no longer holds the same flows. */
 static bool hold_anew(struct network *network, int32_t fulls, double level_Bps, double now_s)
 {
     const int32_t *full = network->full;
@@ -282,7 +288,7 @@ static bool hold_anew(struct network *network, int32_t fulls, double level_Bps, 
     return true;
 }
 
-/* Holds back what flows over the links that are full at a level. */
+/* Holds the open flows over the links that are full at a level. */
 static bool hold_level(struct network *network, struct group *g, int32_t fulls, double level_Bps,
                        double now_s)
 {
@@ -302,7 +308,8 @@ static bool hold_level(struct network *network, struct group *g, int32_t fulls, 
     return true;
 }
 
-/* Was a link not watched that carries more than its bandwidth, or that alone could hold some flows? */
+/* Did an unwatched link get more than its bandwidth, or is it the only one that could hold some flows?
+ * Watches such links from now on. */
 static bool overlooked(struct network *network, const struct group *g)
 {
     bool found = false;
@@ -318,7 +325,7 @@ static bool overlooked(struct network *network, const struct group *g)
     return found;
 }
 
-/* Queues the earliest end in the group. */
+/* Queues an event for the earliest end in the group. */
 static void queue_due(struct network *network, struct group *g, double now_s)
 {
     double due_s = INFINITY;
@@ -332,7 +339,7 @@ static void queue_due(struct network *network, struct group *g, double now_s)
     queue_push(network->queue, due_s, EVENT_GROUP, (uint32_t)(g - network->group));
 }
 
-/* Fills the links of a heap that is in any order yet, level by level. */
+/* Orders the heap and fills its links, level by level. */
 static bool fill_heap(struct network *network, struct group *g, int32_t entries, double level_Bps,
                       double now_s)
 {
@@ -362,7 +369,8 @@ void group_fill(struct network *network, struct group *g, double now_s)
         network->code = STATUS_NOMEM;
 }
 
-/* What is left of a link beside the flows on it that keep their rates, and how many do not. */
+/* Computes the bandwidth that flows with unchanged rates leave of a link, and the number of its other
+ * flows. */
 static void look_at(struct network *network, int32_t link)
 {
     const struct bundle *on = &network->bundle[link];
@@ -376,8 +384,8 @@ static void look_at(struct network *network, int32_t link)
             fill->open++;
 }
 
-/* A link gets full at its left_Bps / open or above. Flows on it that are faster do not keep their rates: their holders are
- * filled, too. Returns how many links are. */
+/* A link gets full at the level left_Bps / open or above. Faster flows on it cannot keep their rates, so the
+ * links that hold them are filled, too. Returns the number of links to fill. */
 static int32_t reach_holders(struct network *network, struct group *g, int32_t link)
 {
     const struct bundle *on = &network->bundle[link];
@@ -395,7 +403,8 @@ static int32_t reach_holders(struct network *network, struct group *g, int32_t l
     return g->busies;
 }
 
-/* A link that is not filled carries what filled ones hold. Does that change what it holds, or is it too much? */
+/* Is a link that is not filled affected by flows that filled links hold: does it hold flows itself, or carry
+ * more than its bandwidth? */
 static bool is_disturbed(const struct network *network, int32_t link)
 {
     const struct bundle *on = &network->bundle[link];
@@ -407,7 +416,8 @@ static bool is_disturbed(const struct network *network, int32_t link)
     return network->link[link].helds > 0 || load_Bps > network->map->Bps[link] * (1 + rounding_frac);
 }
 
-/* Where a filling must reach, too: the links of flows that no filled link has held, and what others disturb. */
+/* Adds the links that must be filled, too, because of a link: those of its flows that no filled link holds,
+ * and those that are disturbed by flows it holds. */
 static void reach_on(struct network *network, struct group *g, int32_t link)
 {
     const struct bundle *on = &network->bundle[link];
@@ -424,7 +434,8 @@ static void reach_on(struct network *network, struct group *g, int32_t link)
     }
 }
 
-/* Fills the links that are reached so far. Returns whether that reached more of them; false, too, when memory is used up. */
+/* Fills the links reached so far. Returns whether more links have been reached; also false when memory runs
+ * out. */
 static bool fill_reached(struct network *network, struct group *g, double now_s)
 {
     int32_t entries = 0, before;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Paths: where they cross links, and the groups of links that they may connect. A group sleeps, and its links share on
- * their own, while no path flows in it. */
+/* Paths: their crossings of links, and the groups of links that they connect. While no path flows in a group,
+ * the group sleeps and each of its links is shared on its own. */
 #include "engine/event_network.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static bool list_groups(struct network *network)
     return true;
 }
 
-/* Makes room for what is needed once there are paths. */
+/* Allocates the data that is needed once there are paths. */
 static bool start_paths(struct network *network)
 {
     size_t n = (size_t)network->map->links;
@@ -94,7 +94,7 @@ void group_busy(struct network *network, struct group *group, int32_t link)
     fill->watched = group->fills + 1;
 }
 
-/* The first path comes: nothing is known of what its links can carry. */
+/* Wakes a group for its first path: no levels of its links are known. */
 static void wake(struct network *network, struct group *group)
 {
     for (int32_t i = 0; i < group->busies; i++)
@@ -109,7 +109,7 @@ static void wake(struct network *network, struct group *group)
     }
 }
 
-/* The last path has gone: each link shares on its own what is left. */
+/* Puts a group to sleep after its last path: each link is shared among its own flows again. */
 static void rest(struct network *network, const struct group *group)
 {
     for (int32_t i = 0; i < group->links; i++) {
@@ -123,7 +123,7 @@ static void rest(struct network *network, const struct group *group)
     }
 }
 
-/* Puts a path into the list of a link that it crosses. */
+/* Adds a path to the list of a link that it crosses. */
 static bool list_add(struct network *network, struct flow *f, uint32_t flow, int32_t at)
 {
     struct bundle *on = &network->bundle[f->link[at]];
@@ -138,7 +138,7 @@ void network_join_path(struct network *network, uint32_t flow, const int32_t pas
                        double now_s)
 {
     if (network->code)
-        return; /* something may be half made */
+        return; /* data may be half allocated */
     int32_t *link = malloc(2 * (size_t)links * sizeof *link);
     network->crossings += links;
     if (network->crossings > NETWORK_CROSSINGS_MAX)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a link holds: its flows, by its clock, and the shares that the paths among them have of other links. */
+/* The flows that a link holds, with their ends by its clock, and the shares of other links that its paths
+ * use. */
 #include "engine/event_network.h"
 
 #include <stdlib.h>
 
 #include "base/grow.h"
 
-/* Most links hold few flows at once, and the fewer pages these lie on the better. */
+/* Initial room. Most links hold few flows at once, and small lists lie on fewer pages. */
 enum { FEW = 4 };
 
 bool hold(struct network *network, int32_t link, uint32_t flow, double now_s)
@@ -37,7 +38,7 @@ bool hold(struct network *network, int32_t link, uint32_t flow, double now_s)
     return true;
 }
 
-/* Takes a flow off the list of what a link holds; the last one moves to its place. */
+/* Removes a flow from the list of a link that holds it; the last one moves to its place. */
 static void drop(struct network *network, struct link *on, int32_t place)
 {
     if (on->held[place].end_bytes <= on->least_bytes)
@@ -47,7 +48,7 @@ static void drop(struct network *network, struct link *on, int32_t place)
     network_flow(network, last.flow)->place = place;
 }
 
-/* Notes that the shares of a flow change, by +1 or -1. A flow of one link has none. */
+/* Notes the change of shares, +1 or -1, for all links of a flow. A flow over one link has no shares. */
 static void mark_shares(struct network *network, uint32_t flow, int32_t change)
 {
     const struct flow *f = network_flow(network, flow);
@@ -116,7 +117,7 @@ double hold_least(struct link *on)
     return on->least_bytes;
 }
 
-/* Notes that a flow has ended, which leaves its links. */
+/* Records the end of a flow and removes it from its links. */
 static bool end_flow(struct network *network, int32_t link, uint32_t flow, double now_s)
 {
     struct flow *f = network_flow(network, flow);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Flows of one link, which that link shares out alone, and settling. */
+/* Flows over one link, which that link shares among its flows on its own, and settling. */
 #include "engine/event_network.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ void network_touch(struct network *network, int32_t link)
     }
 }
 
-/* A flow of one link is held by it from the beginning. */
+/* A flow over one link is held by that link from the start. */
 static void hold_single(struct network *network, int32_t link, uint32_t flow, double now_s)
 {
     if (!hold(network, link, flow, now_s))
@@ -90,7 +90,7 @@ void network_seize(struct network *network, int32_t link, double now_s)
     hold_single(network, link, flow, w.since_s);
     on->rate_Bps = network->map->Bps[link];
     on->first_bytes = w.bytes;
-    if (w.due_s == now_s) { /* in this very instant */
+    if (w.due_s == now_s) { /* in the current instant */
         on->due_s = now_s;
         queue_push(network->queue, now_s, EVENT_LINK, (uint32_t)link);
     }
@@ -115,7 +115,7 @@ void network_link_due(struct network *network, int32_t link, double now_s)
         network_touch(network, link);
 }
 
-/* Shares a link among its flows, all of one link, and queues the first end. */
+/* Shares a link among its flows, none of which crosses another link, and queues the first end. */
 static void link_settle(struct network *network, int32_t link, double now_s)
 {
     struct link *on = &network->link[link];
@@ -133,7 +133,7 @@ static void link_settle(struct network *network, int32_t link, double now_s)
 void network_settle(struct network *network, double now_s)
 {
     if (network->code)
-        return; /* something may be half made */
+        return; /* data may be half allocated */
     if (network->local && network->bundle)
         network_fill_changed(network, now_s);
     else

@@ -57,7 +57,7 @@ int32_t map_walk(const struct map *map, int32_t chip, const struct hop hop[], in
     return chip;
 }
 
-/* Union-find with halving of paths: the links of one route are of one group. */
+/* Union-find with halving of paths: the links of one route belong to one group. */
 static int32_t find_group(struct map *map, int32_t link)
 {
     while (map->group[link] != link)
@@ -85,7 +85,7 @@ static bool measure_routes(struct plan *plan)
         for (int h = 0; info.links == 1 && h < route.hops; h++)
             if (hop[h].delta != 0)
                 info.port = 2 * hop[h].axis + (hop[h].delta < 0);
-        /* Summed link by link, as it is where links differ. */
+        /* Summed link by link, as in route_latency_s(), so that both agree to the last bit. */
         for (int l = 0; l < info.links; l++)
             info.latency_s += program->slice->hop_latency_s;
         if (program->slice->link && info.links > 0)
@@ -97,7 +97,7 @@ static bool measure_routes(struct plan *plan)
     return plan->walked;
 }
 
-/* Where links have latencies of their own. */
+/* The latency of a route if links have different latencies. */
 static double route_latency_s(const struct plan *plan, int32_t chip, struct route route)
 {
     const struct slice *slice = plan->program->slice;
@@ -141,7 +141,8 @@ int32_t plan_walk(struct plan *plan, int32_t o, int32_t chip, int32_t link[], in
                                 : links;
 }
 
-/* Walks every send of an op once: so routes that leave the slice are found before time starts. */
+/* Walks every send of an op once, which also finds routes that leave the slice before the simulation
+ * starts. */
 static int fill_arrivals(struct plan *plan, int32_t o, struct arrivals *arrivals, struct status *st)
 {
     const struct program *program = plan->program;
@@ -177,7 +178,7 @@ static bool arrives_alike(const struct arrivals *arrivals, const struct op *op)
            (op->towards.table != NO_TABLE || arrivals->towards.route == op->towards.route);
 }
 
-/* Finds or makes what says where the sends of an op end. */
+/* Finds or makes the arrivals of an op's sends. */
 static int find_arrivals(struct plan *plan, int32_t o, struct lookup *known, int32_t *found,
                          struct status *st)
 {
@@ -207,7 +208,7 @@ static int find_all_arrivals(struct plan *plan, struct status *st)
         const struct op *op = &plan->program->op[o];
         if (op->kind != OP_SEND)
             continue;
-        if (i < 0 || !arrives_alike(&plan->arrivals[i], op)) /* most are as the one before */
+        if (i < 0 || !arrives_alike(&plan->arrivals[i], op)) /* most are like those of the op before */
             code = find_arrivals(plan, o, &known, &i, st);
         plan->task[o].arrivals = i;
     }
@@ -215,7 +216,7 @@ static int find_all_arrivals(struct plan *plan, struct status *st)
     return code;
 }
 
-/* Turns "op waits for k" round into "k is waited for by op". */
+/* Inverts the dependencies: lists, for each op, the ops that wait for it. */
 static bool turn_round(struct plan *plan)
 {
     const struct program *program = plan->program;
@@ -231,7 +232,7 @@ static bool turn_round(struct plan *plan)
         struct task *task = &plan->task[o];
         task->first_fan = first;
         first += task->done_fans + task->arrived_fans;
-        task->arrived_fans = 0; /* counted again as they are filled in */
+        task->arrived_fans = 0; /* counted again while they are filled in */
     }
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
@@ -245,8 +246,8 @@ static bool turn_round(struct plan *plan)
     return true;
 }
 
-/* Where one of the things that an op waits for comes about: `each` on every chip, or, where that is NULL, once on the
- * chips of a mask. False: nowhere. */
+/* Finds how often an `after` is fulfilled on each chip: each[chip] times, or, if `each` is NULL, once on the
+ * chips of a mask. False: never. */
 static bool find_source(const struct plan *plan, struct after after, int32_t *where, const int32_t **each)
 {
     const struct task *before = &plan->task[after.op];
@@ -257,7 +258,7 @@ static bool find_source(const struct plan *plan, struct after after, int32_t *wh
     return after.kind == AFTER_DONE || !before->compute;
 }
 
-/* The number of things that op waits for where that is the same on all chips, or DEPS_DIFFER. */
+/* The number of things that an op waits for if it is the same on all chips, or DEPS_DIFFER. */
 static int32_t deps_alike(const struct plan *plan, int32_t o)
 {
     const struct op *op = &plan->program->op[o];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to engine/. */
 /*
- * event_pool: items of one size, taken and given back all the time, named by an index that never moves.
+ * event_pool: items of one size that are frequently taken and given back, each with a fixed index.
  *
- * The array doubles when it is full, so that a run in its stride allocates nothing; what was given back last
- * is taken first, while it is still in the cache. Index 0 is never given out: it means none.
+ * The array doubles when it is full, so a run soon stops allocating. The item given back last is taken first,
+ * while it is still in the cache. Index 0 is never used: it means none.
  *
- * Units: none. Errors: pool_take() returns 0 when memory or indices are used up. Ownership: pool_free().
- * A pointer into a pool holds until the next pool_take().
+ * Units: none. Errors: pool_take() returns 0 when memory or indices run out. Ownership: pool_free(). A
+ * pointer into a pool is valid until the next pool_take().
  */
 #ifndef ICISIM_EVENT_POOL_H
 #define ICISIM_EVENT_POOL_H
@@ -22,9 +22,9 @@ enum { POOL_ITEMS_MAX = 1 << 30 };
 
 struct pool {
     char *item;
-    size_t item_bytes; /* 4 at least: an item given back holds the index of the next one */
+    size_t item_bytes; /* at least 4: a free item holds the index of the next free one */
     uint32_t used, room, given_back;
-    uint32_t taken; /* now */
+    uint32_t taken; /* items in use */
 };
 
 static inline struct pool pool_of(size_t item_bytes)
@@ -71,7 +71,7 @@ static inline void pool_give_back(struct pool *pool, uint32_t index)
     pool->taken--;
 }
 
-/* If all items have been given back, they will be taken in their order again: what is taken together lies together. */
+/* If no item is in use, resets the pool, so that items taken together lie together in memory again. */
 static inline void pool_tidy(struct pool *pool)
 {
     if (pool->taken == 0) {

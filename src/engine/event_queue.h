@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to engine/. */
 /*
- * event_queue: what happens next, for programs in which thousands of things happen at the same instant.
+ * event_queue: the next events, for programs in which thousands of events have the same time.
  *
- * A binary heap orders batches of events rather than events: whatever is pushed for the instant of the push before joins
- * its batch, and most pushes are of that kind. Batches of one instant come out in the order in which they were begun.
+ * A binary heap orders batches of events instead of single events: an event with the same time as the
+ * previous push joins its batch, and most pushes do. Batches of one instant come out in the order of their
+ * creation.
  *
- * Units: seconds. Errors: `fault` is set when memory is used up, and stays. Ownership: queue_free().
+ * Units: seconds. Errors: `fault` is set when memory runs out, and stays. Ownership: queue_free().
  */
 #ifndef ICISIM_EVENT_QUEUE_H
 #define ICISIM_EVENT_QUEUE_H
@@ -32,7 +33,7 @@ struct batch {
 
 struct queue_entry {
     double time_s;
-    uint64_t number; /* of the batches so far */
+    uint64_t number; /* sequence number, which decides between equal times */
     uint32_t batch;
 };
 
@@ -41,7 +42,7 @@ struct queue {
     struct queue_entry *heap;
     uint32_t entries, room;
     uint64_t numbers;
-    uint32_t latest; /* the batch that was begun last ... */
+    uint32_t latest; /* the batch created last ... */
     double latest_s; /* ... and its time, NaN once it has been popped */
     bool fault;
 };
@@ -95,13 +96,13 @@ static inline void queue_push(struct queue *queue, double time_s, enum event_kin
     batch->event[batch->events++] = (struct event){kind, index & (POOL_ITEMS_MAX - 1)};
 }
 
-/* When something happens next; infinity where nothing is left. */
+/* Time of the next event; infinity if there is none. */
 static inline double queue_next_s(const struct queue *queue)
 {
     return queue->entries ? queue->heap[0].time_s : INFINITY;
 }
 
-/* Moves the earliest batch out of a queue that has one. */
+/* Removes and returns the earliest batch of a queue that is not empty. */
 static inline struct batch queue_pop(struct queue *queue)
 {
     uint32_t first = queue->heap[0].batch, at = 0, child;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to engine/. */
 /*
- * event_run: a program on its way through the event engine.
+ * event_run: the state of a program during a run of the event engine.
  *
  *     op ready on some chips -> wave -> (setup and latency) -> bytes flow -> end -> ops that waited for it
  *
- * Regular programs do the same on thousands of chips at once, so what happens to chips is handled in lists.
- * Chips of one op that start in one instant, with one delay, are a wave: one list and one event, at which
- * their bytes begin to flow. A chip whose link is idle then rides on: its end is known, it needs neither a
- * place among the flows of its link nor settling, and all that ride for the same time have one event more.
- * Only a chip whose link is in use, or whose route has several links, becomes a flow of its own; so does a
- * chip that rides when another flow joins its link (network_unride()).
+ * Regular programs do the same on thousands of chips at once, so chips are handled in lists. Chips of one op
+ * that start in the same instant, with the same delay, are a wave: one list and one event, at which their
+ * bytes begin to flow. A chip whose link is idle then rides on it: its end is known, so it needs neither a
+ * place among the flows of the link nor settling, and all riding chips of a wave share one more event. Only a
+ * chip whose link is in use, or whose route has several links, becomes a flow; so does a riding chip when
+ * another flow joins its link (network_seize()).
  *
- * What is kept for each (op, chip) is a counter of what it still waits for, and that only from the first
- * thing that it waited for until the last chip has started. All else belongs to what is in flight.
+ * The only state of each (op, chip) is a counter of the things that it still waits for. It exists from the
+ * first of these until the last chip of the op has started. All other state belongs to ops in flight.
  *
  * Units: seconds, bytes. Errors: `code` is set and stays. Ownership: private to the engine.
  */
@@ -38,18 +38,18 @@ struct run {
     int32_t *ready, *here, *there; /* [chips] scratch */
     int code;
     bool out_of_time;
-    double told_s; /* when progress was told last */
+    double told_s; /* time of the last progress report */
 };
 
-/* event_alone.c. All of a program on one chip on whose links no two sends meet; false, and nothing is done, for any
- * other. */
+/* event_alone.c. Runs a program on one chip in which no two sends overlap on a link. For any other program it
+ * returns false and does nothing. */
 bool event_run_alone(const struct program *program, struct trace *trace);
 
-/* event_wave.c. Starts, at time zero, whatever waits for nothing. */
+/* event_wave.c. Starts, at time zero, all ops that wait for nothing. */
 void run_start_first(struct run *run);
-/* The event of a wave has come: its bytes begin to flow; or what rides, or computes, has ended. */
+/* Handles the event of a wave: its bytes begin to flow, or its riding chips or computes have ended. */
 void run_wave_due(struct run *run, uint32_t wave);
-/* Some chips have ended an op in this instant; what a chip sent has arrived `there`. */
+/* Some chips have ended an op in this instant; the data of chip here[i] has arrived at chip there[i]. */
 void run_end(struct run *run, int32_t op, double start_s, const int32_t here[], const int32_t there[],
              int32_t chips);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From the first thing that an op waits for to its end on all of its chips. */
+/* The life of an op on its chips: counting what it waits for, starting, flowing, and ending. */
 #include "engine/event_run.h"
 #include "program/resource.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The wave of chips that start an op now, with this delay: the one that is open, or a new one; 0 when memory is used up. */
+/* The wave of chips that start an op now with the same delay: the open one, or a new one; 0 when memory runs
+ * out. */
 static uint32_t open_wave(struct run *run, int32_t op, double due_s)
 {
     struct task *task = &run->plan.task[op];
@@ -18,14 +19,14 @@ static uint32_t open_wave(struct run *run, int32_t op, double due_s)
         return 0;
     struct wave *fresh = network_wave(&run->network, wave);
     if (wave == used)
-        *fresh = (struct wave){0}; /* one that was given back keeps its list */
+        *fresh = (struct wave){0}; /* a reused wave keeps its list */
     *fresh = (struct wave){
         .start_s = run->now_s, .due_s = due_s, .op = op, .chip = fresh->chip, .room = fresh->room};
     queue_push(&run->queue, due_s, EVENT_WAVE, wave);
     return task->wave = wave;
 }
 
-/* Most lists have one chip, or all of them: room is made for no more than that at first. */
+/* Makes room in a wave's list. Most lists have one chip, or all chips, so the first allocation is exact. */
 static bool make_room(struct wave *w, int32_t chips)
 {
     if (w->room - w->chips >= chips)
@@ -51,7 +52,7 @@ static void join_wave(struct run *run, int32_t op, double delay_s, const int32_t
     w->chips += chips;
 }
 
-/* All that op waited for holds on some chips, all of which take part. */
+/* Starts an op on some chips, all of which take part. */
 static void start(struct run *run, int32_t op, const int32_t chip[], int32_t chips)
 {
     struct task *task = &run->plan.task[op];
@@ -67,7 +68,7 @@ static void start(struct run *run, int32_t op, const int32_t chip[], int32_t chi
     }
 }
 
-/* The counters of an op, at the first thing that one of its chips waited for. */
+/* Makes the counters of an op, when the first thing that one of its chips waits for is fulfilled. */
 static bool open_row(struct run *run, int32_t op)
 {
     struct task *task = &run->plan.task[op];
@@ -83,7 +84,7 @@ static bool open_row(struct run *run, int32_t op)
     return task->row;
 }
 
-/* One of the things that op waits for holds on each of some chips; they need not take part. */
+/* One of the things that an op waits for is fulfilled on some chips, which need not take part in it. */
 static void release(struct run *run, int32_t op, const int32_t chip[], int32_t chips)
 {
     struct task *task = &run->plan.task[op];
@@ -147,7 +148,8 @@ void run_end(struct run *run, int32_t op, double start_s, const int32_t here[], 
     }
 }
 
-/* The bytes of one chip begin to flow; false if there are none, or no link: then it has ended, at chip *to. */
+/* Starts the flow of one chip's bytes; false if there are no bytes or no links: then the op has ended, at
+ * chip *to. */
 static bool begin_to_flow(struct run *run, int32_t op, int32_t chip, double start_s, int32_t *to)
 {
     int32_t *link = run->plan.walked, links = plan_walk(&run->plan, op, chip, link, to);
@@ -172,8 +174,8 @@ static void begin_each(struct run *run, const struct wave *w)
     run_end(run, w->op, w->start_s, run->here, run->there, ends);
 }
 
-/* Each chip of a wave that finds its link idle rides on it; the others become flows. Links of another speed
- * than the first one's would end at another time: their chips become flows too. */
+/* Each chip of a wave whose link is idle rides on it; all other chips become flows. Chips on links of another
+ * speed than the first one would end at another time, so they also become flows. */
 static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wave, double *Bps)
 {
     struct network *network = &run->network;
@@ -196,7 +198,7 @@ static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wav
     return riding;
 }
 
-/* Those that still ride have ended. */
+/* Ends the chips of a wave that still ride. */
 static void alight(struct run *run, const struct wave *w, uint32_t wave)
 {
     const struct map *map = &run->plan.map;
@@ -218,7 +220,7 @@ void run_wave_due(struct run *run, uint32_t wave)
     struct wave w = *network_wave(&run->network, wave); /* waves may move meanwhile, their lists do not */
     struct task *task = &run->plan.task[w.op];
     if (task->wave == wave)
-        task->wave = 0; /* it is not for others to join any more */
+        task->wave = 0; /* no more chips may join it */
     if (task->compute && !task->memory) {
         run_end(run, w.op, w.start_s, w.chip, w.chip, w.chips);
     } else if (w.rides) {

@@ -7,7 +7,7 @@
 #include "base/grow.h"
 #include "engine/platform.h"
 
-/* What took about two minutes or 2 GB where it was measured. */
+/* These sizes took about two minutes or 2 GB in measurements. */
 enum { CELLS_MAX = 1 << 23, LANE_LINKS_MAX = 1 << 22 };
 
 static int64_t place_of(const struct lanes *lanes, const struct op *op, int chip)
@@ -30,7 +30,7 @@ const struct lane *lanes_of(const struct lanes *lanes, const struct op *op, int 
     return &lanes->lane[lanes->of[place_of(lanes, op, chip)]];
 }
 
-/* Writes the links of its route, and where it arrives. */
+/* Writes the links of a send's route, and its destination, into a lane. */
 static int walk_route(struct lanes *lanes, const struct op *op, int chip, struct lane *lane,
                       struct status *st)
 {
@@ -126,7 +126,7 @@ void lanes_hosts(const struct lanes *lanes, const struct lane *lane, int32_t *fr
     int32_t pair = (int32_t)(lane - lanes->lane);
     *from = pair / (lanes->hosts - 1);
     *to = pair % (lanes->hosts - 1);
-    *to += *to >= *from; /* no host sends to itself */
+    *to += *to >= *from; /* the two hosts of a lane must differ */
 }
 
 int lanes_write_platform(const struct lanes *lanes, FILE *out, struct status *st)
@@ -146,7 +146,7 @@ int lanes_write_platform(const struct lanes *lanes, FILE *out, struct status *st
     for (int id = 0; id < resource_ids(slice); id++)
         if (used[id])
             platform_link(out, slice, id, fmax(id_Bps(slice, id), 1) * lanes->bytes_scale,
-                          0); /* a compute sets its own */
+                          0); /* computes set theirs when they start */
     for (const struct lane *lane = lanes->lane; lane < lanes->lane + lanes->lanes; lane++) {
         int32_t a, b;
         lanes_hosts(lanes, lane, &a, &b);

@@ -15,7 +15,7 @@ char *platform_chip_name(int chip, char name[static PLATFORM_NAME])
 
 char *platform_link_name(const struct slice *slice, int link, char name[static PLATFORM_NAME])
 {
-    static const char *const kinds[] = {"hbm", "pcie", "joint", "compute"}; /* as resource.h counts them */
+    static const char *const kinds[] = {"hbm", "pcie", "joint", "compute"}; /* in the order of resource.h */
     int beyond = link - slice_link_ids(slice);
     if (beyond >= 0)
         snprintf(name, PLATFORM_NAME, "TPU:%d.%s", beyond % slice->chips, kinds[beyond / slice->chips]);
@@ -25,7 +25,8 @@ char *platform_link_name(const struct slice *slice, int link, char name[static P
     return name;
 }
 
-/* The shortest text that reads back as the same number: 45000000000 and 1e-06, not 9.9999999999999995e-07. */
+/* The shortest text from which the same number is read back: 45000000000 and 1e-06, not
+ * 9.9999999999999995e-07. */
 static const char *number(double value, char text[static PLATFORM_NAME])
 {
     for (int digits = 15; digits <= 17; digits++) {
@@ -109,7 +110,7 @@ int platform_write(const struct slice *slice, double chip_flops, FILE *out, stru
         return status_fail(st, STATUS_LIMIT,
                            "a platform lists a route for each pair of chips; export at most %d chips, not %d",
                            PLATFORM_CHIPS_MAX, slice->chips);
-    int *link = malloc((size_t)slice->chips * sizeof *link); /* a shortest route meets no chip twice */
+    int *link = malloc((size_t)slice->chips * sizeof *link); /* a shortest route passes no chip twice */
     if (!link)
         return status_nomem(st);
     char name[PLATFORM_NAME];

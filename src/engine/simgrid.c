@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The reference engine: the program of every chip as actors on SimGrid's kernel. This is the only file that
- * knows SimGrid, and a module of its own, loaded when it is used (simgrid_load.c).
+ * uses SimGrid. It is a separate module, loaded when it is needed (simgrid_load.c).
  *
- * An actor runs a chain of ops: it runs one, goes on with one op that this makes ready (of whatever chip),
- * and starts an actor for each of the rest. So nobody waits for anybody, and the kernel sees only sleeps and
- * transfers. A send sleeps its setup and latency and then transfers over links without latency, because
- * SimGrid's fair shares weigh a flow by 1/latency. A compute sleeps its seconds; that a chip's computes run
- * one at a time in program order is one more thing that each waits for.
+ * An actor runs a chain of ops: it runs one op, continues with one of the ops that become ready (on any
+ * chip), and starts an actor for each of the others. So no actor waits for another, and the kernel sees only
+ * sleeps and transfers. A send sleeps for its setup and latency and then transfers over links without
+ * latency, because SimGrid's fair shares weigh a flow by 1/latency. A compute sleeps for its seconds; since a
+ * chip's computes run one at a time in program order, each also waits for the previous one.
  */
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
@@ -40,13 +40,13 @@ struct run {
     struct trace *trace;
     struct lanes lanes;
     sg_host_t *host; /* [lanes.hosts] */
-    /* What waits for op o: follower[first_follower[o] .. first_follower[o + 1]). */
+    /* The ops that wait for op o: follower[first_follower[o] .. first_follower[o + 1]). */
     int32_t *first_follower;
     struct follower *follower;
-    int32_t *unmet;    /* [ops * chips] things that the op still waits for on the chip */
-    int32_t *arriving; /* [ops * chips] sends of the op that are still to arrive at the chip */
+    int32_t *unmet;    /* [ops * chips] number of things that the op still waits for on the chip */
+    int32_t *arriving; /* [ops * chips] number of sends of the op still to arrive at the chip */
     int64_t left;      /* (op, chip) pairs that have not ended */
-    bool nomem;        /* an actor found no memory */
+    bool nomem;        /* an actor ran out of memory */
 };
 
 /* The head of a chain of ops; its actor frees it. */
@@ -62,12 +62,12 @@ static int64_t cell(const struct run *run, int32_t op, int chip)
 
 static void start_chain(struct run *run, int32_t op, int chip);
 
-/* Holds what an actor goes on with after an op: the first op made ready, if any. */
+/* The op with which an actor continues: the first one that became ready, if any. */
 struct next {
     int32_t op, chip;
 };
 
-/* One of the things that the op waits for on the chip holds. */
+/* One of the things that the op waits for on the chip is fulfilled. */
 static void release(struct run *run, int32_t op, int chip, struct next *next)
 {
     if (!op_takes_part(run->program, &run->program->op[op], chip) || --run->unmet[cell(run, op, chip)] > 0)
@@ -94,7 +94,7 @@ static int32_t next_compute(const struct program *program, int32_t op, int chip)
     return -1;
 }
 
-/* Passes on that an op has ended on a chip. */
+/* Releases the ops that wait for an op that has ended on a chip; returns the op to continue with. */
 static struct next end_op(struct run *run, int32_t o, int chip)
 {
     const struct op *op = &run->program->op[o];
@@ -113,7 +113,7 @@ static struct next end_op(struct run *run, int32_t o, int chip)
     return next;
 }
 
-/* Of the compute that runs now. */
+/* Sets the bandwidth of a chip's compute resource to that of the compute that starts now. */
 static void set_speed(const struct run *run, int chip, double scaled_Bps)
 {
     const struct slice *slice = run->program->slice;
@@ -149,8 +149,8 @@ struct stack {
     size_t bytes;
 };
 
-/* SimGrid ends an actor by an exception, at which AddressSanitizer looks at the stack that it knows of; each
- * actor has one of its own. Returns what was the stack. */
+/* Tells AddressSanitizer the current stack, and returns the previous one. SimGrid ends an actor by an
+ * exception, at which the sanitizer examines the stack it knows; but each actor has its own. */
 static struct stack stack_change(struct stack to)
 {
     struct stack was = to;
@@ -161,7 +161,7 @@ static struct stack stack_change(struct stack to)
     return was;
 }
 
-/* What lies round the caller's frame. */
+/* The memory around the caller's frame. */
 static struct stack stack_here(void)
 {
     enum { AROUND = 4096 };
@@ -196,7 +196,7 @@ static void start_chain(struct run *run, int32_t op, int chip)
     sg_actor_start(actor, follow_chain, 0, NULL);
 }
 
-/* Turns "op waits for k" around: for each k, the ops that wait for it. */
+/* Inverts the dependencies: lists, for each op, the ops that wait for it. */
 static int list_followers(struct run *run, struct status *st)
 {
     const struct program *program = run->program;
@@ -204,7 +204,8 @@ static int list_followers(struct run *run, struct status *st)
     run->follower = calloc((size_t)program->afters + 1, sizeof *run->follower);
     if (!run->first_follower || !run->follower)
         return status_nomem(st);
-    /* Counts go two places up, their sums are where each list starts, and filling moves these to its end. */
+    /* Counts are stored two places up. Their sums are the starts of the lists, and filling moves each start
+     * to the end of its list. */
     int32_t *fill = run->first_follower + 1;
     for (int32_t a = 0; a < program->afters; a++)
         fill[program->after[a].op + 1]++;
@@ -218,7 +219,8 @@ static int list_followers(struct run *run, struct status *st)
     return 0;
 }
 
-/* How many things the op's `after` waits for on the chip; what holds at once does not count. */
+/* The number of things that the op's `after` wait for on the chip, without those that are fulfilled
+ * at once. */
 static int32_t count_unmet(const struct run *run, const struct op *op, int chip)
 {
     const struct program *program = run->program;
@@ -237,7 +239,7 @@ static int count_waits(struct run *run, struct status *st)
     size_t chips = (size_t)program->slice->chips, cells = (size_t)program->ops * chips;
     run->unmet = calloc(cells + 1, sizeof *run->unmet);
     run->arriving = calloc(cells + 1, sizeof *run->arriving);
-    bool *queued = calloc(chips, sizeof *queued); /* has the chip a compute already */
+    bool *queued = calloc(chips, sizeof *queued); /* does the chip have a compute already? */
     if (!run->unmet || !run->arriving || !queued) {
         free(queued);
         return status_nomem(st);
@@ -266,8 +268,9 @@ static bool is_ready(const struct run *run, int32_t op, int chip)
     return op_takes_part(run->program, &run->program->op[op], chip) && run->unmet[cell(run, op, chip)] == 0;
 }
 
-/* Every op that waits for nothing has an actor from the start: 34 KB, and a place in SimGrid's fair shares,
- * whose time grows with the square of the flows (74,000 of an all-to-all of 256 chips: 97 s, 2.5 GB). */
+/* Every op that waits for nothing has an actor from the start, which takes 34 KB and a place in SimGrid's
+ * fair sharing, whose time grows with the square of the flows (an all-to-all of 256 chips with 74,000 flows:
+ * 97 s, 2.5 GB). */
 static int check_actors(const struct run *run, struct status *st)
 {
     int64_t actors = 0;
@@ -289,7 +292,7 @@ static void start_ready(struct run *run)
                 start_chain(run, o, chip);
 }
 
-/* SimGrid reads a platform from a file only, so it gets one that lives in memory. */
+/* SimGrid reads a platform only from a file, so it gets a file in memory. */
 static int load_platform(const struct lanes *lanes, struct status *st)
 {
     int fd = memfd_create("icisim-platform", MFD_CLOEXEC);
@@ -308,8 +311,9 @@ static int load_platform(const struct lanes *lanes, struct status *st)
     return code;
 }
 
-/* SimGrid takes instants this close for one. It must be above the rounding of the last instant, or a time may be passed by
- * and never come, and far below what engines may differ by: 2^10 roundings (2^-52) of the time that the program takes. */
+/* SimGrid treats instants closer than this as one. It must be above the rounding error of the last instant,
+ * or an event may be skipped and never happen, and far below the allowed difference of engines: it is 2^10
+ * rounding units (2^-52) of the program's time. */
 static double precision_s(double expected_s)
 {
     return ldexp(expected_s > 0 ? expected_s : 1, -42);
@@ -332,7 +336,7 @@ static void configure(double expected_s)
                     "--cfg=maxmin/precision:1e-12",
                     "--cfg=contexts/guard-size:0",
 #ifdef ICISIM_SANITIZE
-                    "--cfg=contexts/stack-size:256", /* frames are larger there */
+                    "--cfg=contexts/stack-size:256", /* sanitized frames are larger */
 #else
                     "--cfg=contexts/stack-size:32",
 #endif

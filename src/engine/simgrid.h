@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to engine/. */
-/* The one function of the module icisim_simgrid.so, and the name that simgrid_load.c finds it by. */
+/* The only function of the module icisim_simgrid.so, and the name by which simgrid_load.c finds it. */
 #ifndef ENGINE_SIMGRID_H
 #define ENGINE_SIMGRID_H
 
@@ -14,8 +14,8 @@
 typedef int engine_simgrid_function(const struct program *program, double expected_s, struct trace *trace,
                                     struct status *st);
 
-/* Once a process: SimGrid keeps its platform for good. `expected_s` says how long the program takes, to within a factor of
- * ten: SimGrid must be told beforehand how close instants may be. */
+/* May be called once per process, since SimGrid never releases its platform. `expected_s` is the time of the
+ * program to within a factor of ten, from which SimGrid's precision is set. */
 __attribute__((visibility("default"))) engine_simgrid_function icisim_engine_simgrid_run;
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The SimGrid engine's row of the table. The engine itself is a module, because loading libsimgrid takes 20 ms,
- * which every process would pay. It is looked for near the file that this code is in, the program or
- * libicisim.so: beside it (a build folder), and where the installation has put it. So an installation may be
- * moved. If it is not there, the loader looks where it looks for any library.
+ * The SimGrid engine's row of the table. The engine itself is a module, because loading libsimgrid takes 20
+ * ms, which otherwise every process would pay. It is searched relative to the file that contains this code,
+ * the program or libicisim.so: beside it (a build folder), and at its place in an installation. So an
+ * installation may be moved. If it is not found, the loader's usual search follows.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -15,14 +15,14 @@
 #include "engine/engines.h"
 #include "engine/simgrid.h"
 
-/* Folders to look in, relative to that of the file that we are in. */
+/* Folders to search, relative to the folder of the file that contains this code. */
 static const char *const places[] = {
     "", "icisim/",            /* from libicisim.so */
     ICISIM_BIN_TO_MODULES "/" /* from the program */
 };
 
-/* The folder of the file that we are in, with a slash at its end; empty if it cannot be told. The loader does not
- * know the program's own file by a path that can be relied on. */
+/* The folder of the file that contains this code, with a slash at its end; empty if unknown. For the program
+ * itself, the loader's path is not reliable, so /proc is used. */
 static void own_folder(char folder[static PATH_MAX])
 {
     Dl_info info;
@@ -37,7 +37,8 @@ static void own_folder(char folder[static PATH_MAX])
     folder[slash ? slash + 1 - folder : 0] = '\0';
 }
 
-/* The first file that is there is the one: where it does not load, its reason is what counts. */
+/* Finds the first existing file. If that one does not load, its error is reported, and no other file is
+ * tried. */
 enum { MODULE_PATH = PATH_MAX + 64 };
 static bool find_module(char path[static MODULE_PATH])
 {
@@ -57,7 +58,7 @@ static void *open_module(void)
     return dlopen(find_module(path) ? path : ENGINE_SIMGRID_MODULE, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* How long the program takes, of which only the magnitude matters. */
+/* The expected time of the program; only its magnitude matters. */
 static int expect(const struct program *program, double *expected_s, struct status *st)
 {
     static const struct engine_limits none;
@@ -73,7 +74,7 @@ static int expect(const struct program *program, double *expected_s, struct stat
 static int run(const struct program *program, const struct engine_limits *limits, struct trace *trace,
                struct status *st)
 {
-    (void)limits; /* its process is stopped when the time is over */
+    (void)limits; /* the timer of engine_fork.c stops the process */
     void *module = open_module();
     if (!module)
         return status_fail(st, STATUS_ENGINE,
@@ -94,10 +95,10 @@ static int run(const struct program *program, const struct engine_limits *limits
 
 static void prepare(void)
 {
-    open_module(); /* a second time only counts */
+    open_module(); /* if it is loaded already, this only counts a reference */
 }
 
-/* To look is quicker than to load. */
+/* Searching for the file is faster than loading it. */
 static bool is_here(void)
 {
     char path[MODULE_PATH];

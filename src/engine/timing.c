@@ -37,7 +37,7 @@ void timing_free(struct timing *timing)
 
 int timing_silent(const struct timing *timing, struct trace *trace, struct status *st)
 {
-    struct program silent = *timing->program; /* all of it is borrowed */
+    struct program silent = *timing->program; /* all its arrays are borrowed */
     silent.silent = true;
     int code = trace_init(trace, &silent, false, st);
     return code < 0 ? code : engine_run_within(timing->engine, &silent, &timing->limits, trace, st);

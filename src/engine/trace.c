@@ -39,7 +39,7 @@ double trace_difference_s(const struct trace *a, const struct trace *b)
     for (size_t i = 0; i < a->times && i < b->times; i++) {
         if (isnan(a->time_s[i]) != isnan(b->time_s[i]))
             return INFINITY;
-        widest_s = fmax(widest_s, fabs(a->time_s[i] - b->time_s[i])); /* of NaN it takes the other */
+        widest_s = fmax(widest_s, fabs(a->time_s[i] - b->time_s[i])); /* fmax() ignores NaN */
     }
     return widest_s;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Invariants of a trace, from the definition of time in program.h and from nothing an engine does:
+ * Invariants of a trace, which follow from the definition of time in program.h alone and not from any engine:
  *
  *   starts     a send starts at the latest of what it waits for; a compute at the latest of that and of the
  *              end of the chip's compute before it in program order
  *   durations  a compute takes its seconds; a send without links its setup, one without bytes its setup and
  *              latency, any other at least that
- *   links      whatever flows wholly inside a window of time fits through the link in that window
+ *   links      all bytes that flow entirely inside a window of time fit through the link in that window
  *   summary    total, first starts, last ends and busy times follow from the single times
  */
 #include "engine/trace.h"
@@ -16,7 +16,7 @@
 
 #include "program/resource.h"
 
-/* Starts are copies of ends, so they agree to rounding; times of flows carry an engine's own tolerance. */
+/* Starts are copies of ends, so they agree up to rounding; the times of flows have an engine's tolerance. */
 static const double exact_frac = 1e-12, flow_frac = 1e-9;
 
 struct check {
@@ -27,8 +27,8 @@ struct check {
     double slack_s;    /* exact_frac of the total */
     double *arrived_s; /* [ops * chips] last arrival of an op's sends at a chip; 0 if nothing comes */
     double *compute_s; /* [chips] end of the chip's last compute so far */
-    int *link;         /* what one op passes: ids of resource.h */
-    int64_t *first;    /* [links + 1] flows of a link: flow[first .. first of the next) */
+    int *link;         /* scratch: the ids (resource.h) that one op passes */
+    int64_t *first;    /* [links + 1] the flows of a link are flow[first .. first of the next link) */
     struct flow *flow;
 };
 
@@ -42,7 +42,8 @@ static int64_t cell(const struct check *check, int32_t op, int chip)
     return (int64_t)op * check->trace->chips + chip;
 }
 
-/* Writes what an op passes into check->link and returns how many: first the links of its route, whose latencies it sums. */
+/* Writes the ids that an op passes into check->link, first the links of its route, and returns their number;
+ * also sums the latencies of these links. */
 static int walk(const struct check *check, const struct op *op, int chip, int *destination, double *latency_s)
 {
     const struct program *program = check->program;
@@ -86,7 +87,7 @@ static int check_start(const struct check *check, int32_t o, int chip)
         const struct after *after = &program->after[a];
         int64_t at = cell(check, after->op, chip);
         double held_s = after->kind == AFTER_DONE ? check->trace->end_s[at] : check->arrived_s[at];
-        if (held_s > ready_s) /* false for the NaN of an op that the chip takes no part in */
+        if (held_s > ready_s) /* false if it is NaN, as the chip takes no part in that op */
             ready_s = held_s;
     }
     double start_s = check->trace->start_s[cell(check, o, chip)];
@@ -97,7 +98,8 @@ static int check_start(const struct check *check, int32_t o, int chip)
                        start_s, ready_s);
 }
 
-/* The least duration, and whether it is the only one: bytes on links take as long as the links allow. */
+/* Checks a duration against its least value, or, with `only`, its exact value. Bytes on links take as long as
+ * sharing allows, so only a lower bound is known. */
 static int check_duration(const struct check *check, int32_t o, int chip, double least_s, bool only)
 {
     int64_t at = cell(check, o, chip);
@@ -109,7 +111,8 @@ static int check_duration(const struct check *check, int32_t o, int chip, double
                        chip, lasts_s, only ? "" : "at least ", least_s);
 }
 
-/* A send takes its setup and latency, a compute its seconds; what shares anything may take longer. */
+/* Checks the duration of an op: a send takes its setup and latency, a compute its seconds; ops that share
+ * bandwidth may take longer. */
 static int check_op(struct check *check, int32_t o, int chip)
 {
     const struct op *op = &check->program->op[o];
@@ -130,7 +133,8 @@ static int check_op(struct check *check, int32_t o, int chip)
     return check_duration(check, o, chip, op->setup_s + least_s, !shares);
 }
 
-/* All but the links. Ops are in topological order, so that what an op waits for has been seen before it. */
+/* Checks all but the links. Ops are in topological order, so all ops that an op waits for have been visited
+ * before it. */
 static int check_ops(struct check *check)
 {
     for (int32_t o = 0; o < check->trace->ops; o++) {
@@ -151,7 +155,7 @@ static int check_ops(struct check *check)
     return 0;
 }
 
-/* The summary must be what trace_note() makes of the single times. */
+/* Checks that the summary is what trace_note() computes from the single times. */
 static int check_summary(const struct check *check)
 {
     const struct trace *trace = check->trace;
@@ -168,7 +172,7 @@ static int check_summary(const struct check *check)
     return same ? 0 : status_fail(check->st, STATUS_CHECK, "the summary differs from the times of the ops");
 }
 
-/* Turns the counts of check_op() into offsets and puts every flow into the list of each of its links. */
+/* Turns the counts of check_op() into offsets, and adds every flow to the list of each of its links. */
 static int gather_flows(struct check *check)
 {
     int links = resource_ids(check->program->slice);
@@ -196,7 +200,7 @@ static int gather_flows(struct check *check)
                 check->flow[check->first[check->link[i]]++] = flow;
         }
     }
-    /* Filling moved every offset to the next link's. */
+    /* Filling has moved every offset to that of the next link. */
     for (int link = links; link > 0; link--)
         check->first[link] = check->first[link - 1];
     check->first[0] = 0;
@@ -215,7 +219,8 @@ static int by_end(const void *a, const void *b)
     return (a_s > b_s) - (a_s < b_s);
 }
 
-/* Every window from a flow's start to a flow's end. Others hold the same flows in more time. */
+/* Checks every window from a flow's start to a flow's end. Any other window contains the same flows as a
+ * shorter one of these. */
 static int check_windows(const struct check *check, int link, struct flow flow[], int64_t flows)
 {
     double Bps = id_Bps(check->program->slice, link);
@@ -238,8 +243,9 @@ static int check_windows(const struct check *check, int link, struct flow flow[]
     return 0;
 }
 
-/* A link's flows fall into groups that do not touch in time. A window over several groups is no fuller than
- * the fullest of them, so each is looked at alone: the square of a group is far below that of a program. */
+/* The flows of a link fall into groups that do not overlap in time. A window over several groups is not
+ * fuller than the fullest of them, so each group is checked alone, which costs far less than the square of
+ * all flows. */
 static int check_link(const struct check *check, int link)
 {
     struct flow *flow = check->flow + check->first[link];
