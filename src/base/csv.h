@@ -7,8 +7,8 @@
  * knows its line, so that errors say file:line. Writing: `.` as decimal point, %.9g, LF, quotes only where
  * they are needed, NaN is an empty cell; the file is there whole or not at all (output.h).
  *
- * Units: those of the column's name. Errors: STATUS_INPUT for what is read, STATUS_LIMIT for more than CSV_COLUMNS or
- * CSV_CELLS, STATUS_IO.
+ * Units: those of the column's name. Errors: STATUS_INPUT for a faulty file, STATUS_LIMIT for more than
+ * CSV_COLUMNS or CSV_CELLS, STATUS_IO.
  * Ownership: the caller's structs; a table's strings live until csv_table_free(), safe on a zeroed one.
  */
 #ifndef ICISIM_CSV_H

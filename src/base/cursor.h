@@ -2,10 +2,10 @@
 /*
  * cursor: reads the small notations of the data modules (arrays, specs, meshes, groups) token by token.
  *
- * Every fault says which notation, the text, the column and what would have been right there. Spaces between
- * tokens are skipped. After a fault every call returns its code and finds no token, so a caller that reads
- * several tokens need only check the code of the last. A caller that finds a fault itself sets `code` to stop
- * the cursor.
+ * Every message names the notation, the text, the column and what would be right there. Spaces between tokens
+ * are skipped. After a fault every call returns its code and finds no token, so a caller that reads several
+ * tokens need only check the code of the last. A caller that finds a fault itself sets `code` to stop the
+ * cursor.
  *
  * Errors: STATUS_INPUT through the cursor's status. Ownership: the text is borrowed.
  */

@@ -2,9 +2,9 @@
 /*
  * status: how a fault travels from where it is found to where it is printed.
  *
- * A function that can fail returns 0 or a negative code and takes a `struct status *` as its last
- * argument. Where the fault is found, status_fail() writes one sentence: where, what is wrong, what would be
- * right. Nobody on the way prints; main prints it once. A status is never cleared by a success.
+ * A function that can fail returns 0 or a negative code and takes a `struct status *` as its last argument.
+ * Where the fault is found, status_fail() writes one sentence: where, what is wrong, what would be right. No
+ * function on the way prints; main prints it once. A status is never cleared by a success.
  *
  * Units: none. Errors: the codes below. Ownership: the caller's, nothing is allocated.
  */

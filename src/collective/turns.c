@@ -49,7 +49,8 @@ void collective_turns(const struct collective_spec *spec, const struct slice *sl
     n[2] = slice->chips / (n[0] * n[1]);
 }
 
-/* The chip at a place of a part's numbering: place / stride % n[m] steps along each axis. */
+/* The chip at a place of a part's numbering, which counts steps along the three axes, the last one
+ * fastest. */
 static int chip_at(const struct walk *walk, int first, const int n[], int place)
 {
     int chip = 0;

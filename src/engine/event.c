@@ -44,8 +44,8 @@ static void pass_ends(struct run *run)
     run->network.ends = 0;
 }
 
-/* Checks the clock, reports progress, and stops the run when its time is over. Returns a code if there is a
- * fault. */
+/* Checks the clock, reports progress, and stops the run when its time is over. Returns whether the run must
+ * stop. */
 static bool look(struct run *run)
 {
     enum { EACH = 64 };

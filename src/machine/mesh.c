@@ -125,7 +125,7 @@ static bool is_identity(const struct mesh *mesh)
 }
 
 /* The mesh axis that has the devices of a chip innermost if devices are listed: the last axis longer than 1.
- * -1 if its size is not a multiple of them. */
+ * -1 if its size is not a multiple of their number. */
 static int innermost(const struct axes *axes, int cores)
 {
     int a = axes->count - 1;

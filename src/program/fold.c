@@ -171,7 +171,8 @@ static int find_periods(struct fold *fold, const struct program *program, struct
     return room ? 0 : status_nomem(st);
 }
 
-/* The first of the chips that are alike, numbered among boxes of `to`, of a chip that is numbered among boxes of `from`. */
+/* Reduces a chip's coordinates modulo the periods. `chip` is a number in a box of lengths `from`, the result
+ * a number in a box of lengths `to`. */
 static int renumber(const struct fold *fold, int chip, const int from[], const int to[])
 {
     int coord[SLICE_AXES], number = 0;

@@ -5,7 +5,7 @@
  * SPMD: one op stands for all chips, which differ only by their coordinates. A SEND moves bytes from each
  * chip along a route; a COMPUTE keeps each chip's one compute queue busy for some seconds. Where chips do
  * differ, a mask says which ones take part, and a table gives each chip its own route or amount. Builders
- * only write programs and engines only run them; nobody else needs to know either.
+ * only write programs and engines only run them; no other code needs to know either.
  *
  *   after    what an op waits for, on the same chip: DONE, my own op k has finished; ARRIVED, everything
  *            that op k sends to me is here. ARRIVED holds at once where nothing comes, DONE of an op that I

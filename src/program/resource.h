@@ -3,11 +3,11 @@
  * resource: the bandwidths that ops share. The bytes of an op pass all its resources at the same time, and
  * each resource is shared max-min fairly: the links of the route, and on each chip
  *
- *   hbm       a send is read from that of the chip it leaves and written to that of the chip it reaches, where a reduction reads
- *             what is there, too; a copy passes it once or twice; a compute takes its bytes from it
+ *   hbm       a send is read from the sender's HBM and written to the receiver's, where a reduction also reads the old
+ *             values; a copy passes it once or twice; a compute reads and writes its bytes there
  *   pcie      copies to and from the host
- *   joint     what the devices of a chip give each other, both ways together; of chips without one, half of what HBM lets through
- *   compute   the one op of the queue that runs: its bytes flow no faster than they do alone, when it takes its seconds
+ *   joint     transfers between the devices of a chip, both ways together; without a joint, half of the HBM bandwidth
+ *   compute   the op of the queue that runs: its bytes flow no faster than when it is alone and takes its seconds
  *
  * HBM is left out of a run in which it cannot be a bottleneck: no op is a copy, and the fastest compute, the
  * joint and all links of a chip together need less than its bandwidth. It is also left out if no compute

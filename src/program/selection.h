@@ -2,9 +2,8 @@
 /*
  * selection: the elements of a buffer that a view picks on one chip, and how two selections correspond.
  *
- * A buffer is a matrix whose rows and columns are cut independently, so what a view picks is a set of row
- * ranges times a set of column ranges. Its pieces, range by range, stand in the order of the grid, dim 0
- * slowest.
+ * A buffer is a matrix whose rows and columns are cut independently, so a view picks a set of row ranges
+ * times a set of column ranges. Its pieces, range by range, stand in the order of the grid, dim 0 slowest.
  *
  * Units: elements. Errors: STATUS_NOMEM. Ownership: the caller's struct, freed with selection_free(), safe
  * when zeroed.
