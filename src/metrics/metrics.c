@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "metrics/metrics.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -113,64 +112,6 @@ int metrics_link_bytes(const struct program *program, double link_bytes[], struc
     free(load);
     free(link);
     return code;
-}
-
-int metrics_links_s(const struct program *program, double *seconds, struct status *st)
-{
-    const struct slice *slice = program->slice;
-    double *bytes = malloc(((size_t)slice_link_ids(slice) + 1) * sizeof *bytes);
-    int code = bytes ? metrics_link_bytes(program, bytes, st) : status_nomem(st);
-    *seconds = 0;
-    for (int id = 0; code == 0 && id < slice_link_ids(slice); id++)
-        if (bytes[id] > 0)
-            *seconds = fmax(*seconds, bytes[id] / slice_link_Bps(slice, id));
-    free(bytes);
-    return code;
-}
-
-/* The fewest links that the send of a chip crosses. */
-static int fewest_links(const struct program *program, const struct op *op)
-{
-    int fewest = INT_MAX;
-    int chips = op->towards.table == NO_TABLE ? 1 : program->slice->chips;
-    for (int chip = 0; chip < chips; chip++) {
-        struct route route = op_route(program, op, chip);
-        int links = route_length(program->hop + route.first, route.hops);
-        fewest = links < fewest ? links : fewest;
-    }
-    return fewest;
-}
-
-/* Least time of an op, as if it had its links to itself: setup + links * latency + bytes / bandwidth. An op
- * with a mask counts as 0, since chips outside the mask do not wait for it. */
-static double op_least_s(const struct program *program, const struct op *op, double scale)
-{
-    const struct slice *slice = program->slice;
-    if (op->where != WHERE_ALL || op->amount.table != NO_TABLE || slice->link)
-        return 0;
-    if (op->kind == OP_COMPUTE)
-        return op->amount.each;
-    int links = fewest_links(program, op);
-    return op->setup_s + links * slice->hop_latency_s +
-           (links ? scale * op->amount.each / slice->link_Bps : 0);
-}
-
-int metrics_chain_s(const struct program *program, double scale, double *seconds, struct status *st)
-{
-    double *end_s = malloc(((size_t)program->ops + 1) * sizeof *end_s);
-    if (!end_s)
-        return status_nomem(st);
-    *seconds = 0;
-    for (int32_t o = 0; o < program->ops; o++) {
-        const struct op *op = &program->op[o];
-        end_s[o] = 0;
-        for (int32_t a = 0; a < op->afters && op->where == WHERE_ALL; a++)
-            end_s[o] = fmax(end_s[o], end_s[program->after[op->first_after + a].op]);
-        end_s[o] += op_least_s(program, op, scale);
-        *seconds = fmax(*seconds, end_s[o]);
-    }
-    free(end_s);
-    return 0;
 }
 
 /* The axes whose links the program's routes take. */

@@ -56,12 +56,6 @@ struct metrics_run {
 };
 int metrics_compute(struct metrics *metrics, const struct metrics_run *run, struct status *st);
 
-/* Two lower bounds of a program's time that need no run: the time of its busiest link; and its longest chain
- * of ops, each with its links to itself and with `scale` times the bytes. In the chain an op counts once,
- * whatever its op_times. */
-int metrics_links_s(const struct program *program, double *seconds, struct status *st);
-int metrics_chain_s(const struct program *program, double scale, double *seconds, struct status *st);
-
 /* Bytes over each link, [slice_link_ids], in the caller's array. */
 int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st);
 
