@@ -58,35 +58,95 @@ struct choice_group choice_group_of(const struct slice *slice, const struct ring
     return group;
 }
 
-/* Does `is` hold for all whole axes of the group? */
-static bool axes_are(const struct choice_case *of, bool (*is)(const struct slice *, int axis, int first))
+/* The axes of a group in the order of the TensorCore's strategies: y, x, z, cyclically. Returns their
+ * number. */
+static int axes_by_dim(unsigned whole, int axis[static COLLECTIVE_RINGS])
 {
-    int first = -1;
-    for (int axis = 0; axis < of->slice->axes; axis++) {
-        if (!(of->group.whole >> axis & 1))
-            continue;
-        first = first < 0 ? axis : first;
-        if (!is(of->slice, axis, first))
-            return false;
+    int n = 0;
+    for (int dim = 0; dim < COLLECTIVE_RINGS; dim++)
+        if (whole >> config_dim(dim) & 1)
+            axis[n++] = config_dim(dim);
+    if (n == 2 && config_dim(axis[0]) == 0 && config_dim(axis[1]) == 2) { /* 2 comes before 0 */
+        axis[1] = axis[0];
+        axis[0] = config_dim(2);
     }
-    return true;
+    return n;
 }
 
-static bool is_equal(const struct slice *slice, int axis, int first)
+/* Appends a colour whose order of axes is rotated to begin with axis[first]. */
+static void add_rotated(struct collective_config *config, const int axis[], int axes, int first, int sign)
 {
-    return slice->len[axis] == slice->len[first];
+    struct config_colour *colour = &config->colour[config->colours++];
+    for (int p = 0; p < axes; p++)
+        colour->axis[p] = axis[(first + p) % axes];
+    colour->sign = sign;
+    config->phases = axes;
 }
 
-static bool is_short(const struct slice *slice, int axis, int first)
+/* Does `is` hold for all whole axes of the group, beside the shortest of them? */
+static bool axes_are(const struct choice_case *of, bool (*is)(const struct slice *, int axis, int shortest))
 {
-    (void)first;
-    return slice->len[axis] <= SHORT_AXIS;
+    int shortest = -1;
+    bool are = true;
+    for (int axis = 0; axis < of->slice->axes; axis++)
+        if (of->group.whole >> axis & 1 && (shortest < 0 || of->slice->len[axis] < of->slice->len[shortest]))
+            shortest = axis;
+    for (int axis = 0; axis < of->slice->axes; axis++)
+        are &= !(of->group.whole >> axis & 1) || is(of->slice, axis, shortest);
+    return are;
 }
 
-static bool is_closed(const struct slice *slice, int axis, int first)
+static bool is_equal(const struct slice *slice, int axis, int shortest)
 {
-    (void)first;
-    return slice->wrap[axis] || slice->len[axis] == 2;
+    return slice->len[axis] == slice->len[shortest];
+}
+
+static bool is_pair(const struct slice *slice, int axis, int shortest)
+{
+    (void)shortest;
+    return slice->len[axis] == 2;
+}
+
+static bool is_near(const struct slice *slice, int axis, int shortest)
+{
+    return is_equal(slice, axis, shortest) || slice->len[axis] == 2 * slice->len[shortest];
+}
+
+static bool is_closed(const struct slice *slice, int axis, int shortest)
+{
+    return slice->wrap[axis] || is_pair(slice, axis, shortest);
+}
+
+/* The orders of the colours: rotated over axes that are equal, and of large messages where some are twice the others. Else such orders
+ * as have rings of the same length in every phase: of two equal axes and another one those that end with the other. */
+static void set_orders(struct collective_config *config, const struct choice_case *of)
+{
+    const int *len = of->slice->len;
+    int axis[COLLECTIVE_RINGS] = {0}, axes = axes_by_dim(of->group.whole, axis);
+    bool rotated = axes_are(of, is_equal) || (!config->small && axes_are(of, is_near));
+    for (int c = 0; c < axes && rotated; c++)
+        add_rotated(config, axis, axes, c, 0);
+    for (int i = 0; i < axes && !rotated; i++)
+        for (int j = i + 1; j < axes && config->colours == 0; j++)
+            if (len[axis[i]] == len[axis[j]]) {
+                int last = axis[3 - i - j]; /* of three, as two axes differ */
+                add_rotated(config, (int[]){axis[i], axis[j], last}, axes, 0, 0);
+                add_rotated(config, (int[]){axis[j], axis[i], last}, axes, 0, 0);
+            }
+    if (config->colours == 0 && axes > 0)
+        add_rotated(config, axis, axes, 0, 0);
+}
+
+/* Do all colours of large messages begin with rings of the same length, of few chips? */
+static bool begins_short(const struct choice_case *of)
+{
+    struct collective_config config = {0};
+    set_orders(&config, of);
+    int first = of->slice->len[config.colour[0].axis[0]];
+    bool alike = true;
+    for (int c = 1; c < config.colours; c++)
+        alike &= of->slice->len[config.colour[c].axis[0]] == first;
+    return alike && first <= SHORT_AXIS;
 }
 
 static bool fills_slice(const struct choice_case *of)
@@ -108,8 +168,11 @@ static bool word_holds(const struct choice_case *of, const char *word)
                  {"two", axes == 2},
                  {"three", axes == 3},
                  {"equal", axes_are(of, is_equal)},
-                 {"short", axes_are(of, is_short)},
+                 {"short", begins_short(of)},
+                 {"odd", group->devices % 2 == 1},
+                 {"binary", (group->devices & (group->devices - 1)) == 0},
                  {"closed", axes_are(of, is_closed)},
+                 {"pair", axes_are(of, is_pair)},
                  {"cut", group->part != 0},
                  {"strided", group->strided != 0},
                  {"core", axes == 0},
@@ -208,62 +271,22 @@ static int find_row(const struct csv_table *table, const struct choice_case *of,
     return -1;
 }
 
-/* The axes of a group in the order of the TensorCore's strategies: y, x, z, cyclically. Returns their
- * number. */
-static int axes_by_dim(unsigned whole, int axis[static COLLECTIVE_RINGS])
-{
-    int n = 0;
-    for (int dim = 0; dim < COLLECTIVE_RINGS; dim++)
-        if (whole >> config_dim(dim) & 1)
-            axis[n++] = config_dim(dim);
-    if (n == 2 && config_dim(axis[0]) == 0 && config_dim(axis[1]) == 2) { /* 2 comes before 0 */
-        axis[1] = axis[0];
-        axis[0] = config_dim(2);
-    }
-    return n;
-}
-
-/* Appends a colour whose order of axes is rotated to begin with axis[first]. */
-static void add_rotated(struct collective_config *config, const int axis[], int axes, int first, int sign)
-{
-    struct config_colour *colour = &config->colour[config->colours++];
-    for (int p = 0; p < axes; p++)
-        colour->axis[p] = axis[(first + p) % axes];
-    colour->sign = sign;
-    config->phases = axes;
-}
-
-/* For short messages over axes of different lengths: only orders in which all colours have rings of
- * the same length in every phase. With two equal axes and a third one, these are the orders that end
- * with the third. */
-static void set_alike(struct collective_config *config, const struct slice *slice, const int axis[], int axes)
-{
-    for (int i = 0; i < axes && config->colours == 0; i++)
-        for (int j = i + 1; j < axes && config->colours == 0; j++)
-            if (slice->len[axis[i]] == slice->len[axis[j]]) {
-                int last = axis[3 - i - j]; /* there are three axes, since two would be unequal */
-                add_rotated(config, (int[]){axis[i], axis[j], last}, axes, 0, 0);
-                add_rotated(config, (int[]){axis[j], axis[i], last}, axes, 0, 0);
-            }
-    if (config->colours == 0)
-        add_rotated(config, axis, axes, 0, 0);
-}
-
 static void set_nd(struct collective_config *config, const struct choice_case *of)
 {
-    int axis[COLLECTIVE_RINGS] = {0}, axes = axes_by_dim(of->group.whole, axis);
     bool one_way = strncmp(config->strategy, "UniDirection", strlen("UniDirection")) == 0;
     config->rings = CONFIG_ALL_AXES;
     config->kind = one_way ? RING_BIDI_HALF : RING_BIDI;
-    if (strcmp(config->strategy, "StrategySubgroupND") == 0) {
-        bool sorted = axis[0] < axis[1];
-        add_rotated(config, axis, axes, sorted ? 0 : 1, 0);
-        add_rotated(config, axis, axes, sorted ? 1 : 0, 0);
-    } else if (config->small && !axes_are(of, is_equal)) {
-        set_alike(config, of->slice, axis, axes);
-    } else {
-        for (int c = 0; c < axes * (one_way ? 2 : 1); c++)
-            add_rotated(config, axis, axes, c % axes, one_way ? c < axes ? 1 : -1 : 0);
+    set_orders(config, of);
+    if (strcmp(config->strategy, "StrategySubgroupND") == 0 &&
+        config->colour[0].axis[0] > config->colour[1].axis[0]) {
+        struct config_colour first = config->colour[0];
+        config->colour[0] = config->colour[1];
+        config->colour[1] = first;
+    }
+    for (int c = 0, orders = config->colours; c < orders && one_way; c++) {
+        config->colour[c].sign = 1;
+        config->colour[config->colours] = config->colour[c];
+        config->colour[config->colours++].sign = -1;
     }
 }
 

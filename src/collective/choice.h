@@ -9,8 +9,9 @@
  * colours, phases and orders of a strategy follow from the axes of the group:
  *
  *     Ring, UniDirection1DRing, 1D   1 colour both ways round, or one each way; a single phase
- *     ND                             a colour for each axis, their orders rotated: y x z, x z y, z y x. For short messages only
- *                                    orders that have rings of the same length in every phase
+ *     ND                             a colour for each axis, their orders rotated: y x z, x z y, z y x. For short messages, and
+ *                                    where lengths differ by other factors than two, only orders that
+ *                                    have rings of the same length in every phase
  *     UniDirectionNDRing             the same, once in each direction
  *     SubgroupND                     two colours, {x y} and {y x}
  *     ND of the SparseCores          each order once in each direction; on three axes by both SparseCores of a device

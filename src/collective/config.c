@@ -13,7 +13,7 @@ void config_of_emitter(struct collective_config *config)
                       : strstr(emitter, "Short")     ? PATTERN_SHORT_RING
                                                      : PATTERN_RINGS;
     config->small = config->pattern != PATTERN_RINGS;
-    if (strstr(emitter, "SinglePhase") || strncmp(emitter, "1DAllGather", strlen("1DAllGather")) == 0)
+    if (strstr(emitter, "RingSum") || strncmp(emitter, "1DAllGather", strlen("1DAllGather")) == 0)
         config->rings = CONFIG_ONE_RING;
     else if (strstr(emitter, "DAllGather"))
         config->rings = CONFIG_ALL_AXES;

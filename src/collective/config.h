@@ -19,12 +19,13 @@
  *     1DAllGather                 bidi-half; the Imbalanced one, of 16 chips and more, bidi
  *     SinglePhase                 for small messages: copies of the whole array (single-phase); Binomial, by chips at doubling
  *                                 distances, is simulated as the same
+ *     RingSum                     of odd groups: simulated as bidi-half, a guess
  *     Short                       for small messages: both directions, meeting half way (short-ring)
  *
  * In dim_used the dims of the TensorCore's strategies are y (0), x (1), z (2), as compiling for slices with
  * unequal sides shows, such as 8x16 (dim_sizes:16,8), and x and z of 4x4x8 (active_dims:110, dim_used:{1
- * 2},{2 1}). UniDirectionND over two axes of three prints {0 0} for the second half of its colours; they have
- * the orders of the first half in the other direction.
+ * 2},{2 1}). UniDirectionND prints other orders for the second half of its colours, such as {0 0}; as its
+ * cores show, the lengths of the rings, they have the orders of the first half in the other direction.
  *
  * Units: none. Errors: none; a config that is not understood is not followed. Ownership: plain values.
  */
