@@ -68,7 +68,7 @@ refuse() {
     [[ "$status" = 2 && "$said" == *"$want"* ]] || fail "$*: exit $status, must say $want: $said"
 }
 refuse 'a chip is one device; leave cores out' loops.yaml --chip v5p --slice 2x2x1 --mesh 'd=x*y*cores,t=1'
-refuse 'among the devices of chips a broadcast starts at the first one' broadcast --chip v7x --slice 2x2x1 --size 1MiB --mesh 'a=x*y*cores' --root 3
+refuse '--root 8: a group has 8 chips' broadcast --chip v7x --slice 2x2x1 --size 1MiB --mesh 'a=x*y*cores' --root 8
 refuse 'is neither a size nor axes of the slice' loops.yaml --slice 4 --mesh 'd=x*cores,t=cores'
 
 # Collectives and products. V = 64 MiB, w = 90 GB/s, hops of 1 us, the joint 1.2 TB/s each way: chips of 2x2 gather on two lines of two,
@@ -95,6 +95,20 @@ takes "$(sum "2 * ($of_chips + $joint)")" all-reduce "${v7x[@]}" --mesh 'a=x*y*c
 takes "$(sum "2 * $of_chips - 2e-6")" all-gather "${v7x[@]}" --mesh 'a=x*y,b=cores' --axis a --size 64MiB
 takes "$joint" all-gather "${v7x[@]}" --mesh 'a=x*y,b=cores' --axis b --size 64MiB
 takes "$joint" all-gather "${v7x[@]}" --mesh a=8 --size 64MiB --groups '[[0,1],[2,3],[4,5],[6,7]]'
+# a broadcast from device 5 of four chips in a line: as from chip 2, and the joint; in HLO from the first device of its group
+of_chips=$(time_s broadcast --chip v7x --slice 4x1x1 --mesh a=x --size 64MiB --root 2)
+takes "$(sum "$of_chips + $joint")" broadcast --chip v7x --slice 4x1x1 --mesh 'a=x*cores' --size 64MiB --root 5
+cat >from_2.hlo <<'END'
+HloModule from_2, replica_count=8, is_scheduled=true
+
+ENTRY main {
+  p = f32[1048576] parameter(0)
+  ROOT c = f32[1048576] collective-broadcast(p), replica_groups={{2,0,1,3,4,5,6,7}}
+}
+END
+from_2=$(time_s broadcast --chip v5e --slice 8 --wrap none --size 4MiB --root 2)
+[ "$from_2" != "$(time_s broadcast --chip v5e --slice 8 --wrap none --size 4MiB)" ] || fail 'a root does not count'
+takes "$from_2" from_2.hlo --chip v5e --slice 8 --wrap none --profile spec
 # each to the next: one of a chip over the joint, V / 1.2 TB/s, one over a link, V / w
 takes 746.654044444e-6 collective-permute "${v7x[@]}" --mesh 'a=x*y,b=cores' --axis a,b --size 64MiB --pairs 0-1,1-2
 takes 55.924053333e-6 collective-permute "${v7x[@]}" --mesh 'a=x*y,b=cores' --axis b --size 64MiB

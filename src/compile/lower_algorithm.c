@@ -66,6 +66,7 @@ static int find_best(const struct lower *lower, const struct collective *collect
         struct collective_spec spec = asked;
         if (!lower_takes_way(lower, layout, one_ring, &spec))
             continue;
+        spec.root = lower_root(lower, layout, &spec);
         if (time_way(lower, collective, &spec, best_s, &time_s, st) < 0)
             return st->code;
         if (time_s >= best_s * (1 - 1e-9))

@@ -163,6 +163,15 @@ void lower_set_rings(const struct lower *lower, int32_t instruction, const struc
         (int64_t)lower_collective_bytes(lower->module, instruction, layout->devices) * layout->together;
 }
 
+int lower_root(const struct lower *lower, const struct layout *layout, const struct collective_spec *spec)
+{
+    int root = 0;
+    for (int r = 0; r < spec->rings; r++)
+        root =
+            root * spec->ring[r]->n + ring_piece(spec->ring[r], lower->placement->slice, layout->root_chip);
+    return root;
+}
+
 /* All but permutes: on the rings of its groups, after what the devices of a chip give each other. */
 static int build_on_rings(struct lower *lower, int32_t instruction, struct collective_spec *spec,
                           int32_t before, int32_t *after, struct status *st)
@@ -194,6 +203,7 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
             lower, instruction,
             (struct lowered_share){.slot = slot_of(lower->module, instruction), .whole = whole}, spec, st);
     const char *name = opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name;
+    spec->root = lower_root(lower, layout, spec);
     if (code == 0)
         code = collective_by_name(name, st)->build(spec, &lower->program, before, after, st);
     if (code == 0 && rows && exchanged_bytes > 0) /* chips that send nothing have it all the same */

@@ -30,6 +30,7 @@ static void find_elements(const struct device_collective *of, int64_t *in, int64
     }
 }
 
+/* HLO has the root of a broadcast first. */
 static void write_members(const struct device_collective *of, FILE *out)
 {
     const struct groups *groups = of->groups;
@@ -41,7 +42,8 @@ static void write_members(const struct device_collective *of, FILE *out)
                     i   ? ","
                     : g ? ",{"
                         : "{",
-                    groups->member[g * groups->size + i], i == groups->size - 1 ? "}" : "");
+                    groups->member[g * groups->size + (i + of->root) % groups->size],
+                    i == groups->size - 1 ? "}" : "");
     fprintf(out, "}");
 }
 

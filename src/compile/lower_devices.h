@@ -19,6 +19,7 @@ struct device_collective {
     const struct dtype *dtype;
     int64_t elements; /* of the whole array, as --size has it; each device pays for the largest chunk */
     const struct groups *groups;  /* of devices; of a permute, sources and targets */
+    int root;                     /* of a broadcast: the position in each group */
     const int64_t *pair_elements; /* of a ragged all-to-all, [n][n] by position; else NULL */
 };
 

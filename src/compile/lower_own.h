@@ -117,6 +117,8 @@ bool lower_takes_way(const struct lower *lower, const struct layout *layout, boo
 int lower_kind_of(const struct lower *lower, int32_t instruction, struct status *st);
 void lower_set_rings(const struct lower *lower, int32_t instruction, const struct layout *layout,
                      struct collective_spec *spec);
+/* Where a broadcast starts: the position of its first device's chip on the rings of a spec. */
+int lower_root(const struct lower *lower, const struct layout *layout, const struct collective_spec *spec);
 int lower_exchange_bytes(const struct lower *lower, int32_t instruction, const struct layout *layout,
                          double *bytes, struct status *st);
 

@@ -316,7 +316,10 @@ int layout_init(struct layout *layout, const struct placement *placement, const 
 {
     struct box box = {0};
     struct groups of_chips = {0};
-    *layout = (struct layout){.devices = groups->size, .chips = groups->size, .together = 1};
+    *layout = (struct layout){.devices = groups->size,
+                              .chips = groups->size,
+                              .together = 1,
+                              .root_chip = placement->chip_of[groups->member[0]]};
     if (placement->cores > 1) {
         if (fold_cores(layout, placement, groups, &of_chips, st) < 0) {
             groups_free(&of_chips);

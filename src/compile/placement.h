@@ -53,6 +53,7 @@ enum { LAYOUT_TEXT = 96 };
 struct layout {
     int devices, chips; /* of a group */
     int together;       /* so many groups, one for each device of their chips, run at once */
+    int32_t root_chip;  /* of the first device of the first group: a broadcast starts there */
     bool box;           /* the groups fill boxes */
     int rings;          /* one for each axis of the box with two chips or more, or one through all */
     struct ring ring[COLLECTIVE_RINGS];

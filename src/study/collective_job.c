@@ -208,11 +208,6 @@ static int open_participants(struct collective_job *c, const struct job *job, st
     if (job->point->work.root >= c->group_chips)
         return status_fail(st, STATUS_INPUT, "--root %d: a group has %d chips; their positions are 0 to %d",
                            job->point->work.root, c->group_chips, c->group_chips - 1);
-    if (job->machine.mesh.cores > 1 && job->point->work.root > 0)
-        return status_fail(
-            st, STATUS_INPUT,
-            "--root %d: among the devices of chips a broadcast starts at the first one; write 0",
-            job->point->work.root);
     if (c->collective->has_pair_sizes)
         return ragged_read(job->point->work.pair_sizes, c->group_chips, c->elements, c->dtype,
                            &c->pair_elements, st);
@@ -318,7 +313,8 @@ static int append_devices(struct job *job, struct program *program, int32_t befo
             placement_init(&placement, &machine->slice, machine->mesh.devices, 1, &machine->mesh, NULL, st);
     if (code == 0)
         code = lower_devices(&(struct device_collective){&placement, &options, c->collective, c->dtype,
-                                                         c->elements, &c->devices, c->pair_elements},
+                                                         c->elements, &c->devices, job->point->work.root,
+                                                         c->pair_elements},
                              program, &end, &schedule, st);
     placement_free(&placement);
     memcpy(c->lie, schedule.text, sizeof c->lie);
