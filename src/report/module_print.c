@@ -117,9 +117,10 @@ static void print_totals(const struct module_rows *rows, FILE *out)
     for (int32_t r = 0; r < rows->rows; r++)
         amounts_add(&all, &rows->row[r].sum, 1);
     fprintf(out,
-            "# on each chip: products %.6g operations in %.3f us, other instructions %.3f us, collectives "
+            "# on each %s: products %.6g operations in %.3f us, other instructions %.3f us, collectives "
             "%.3f us end to end\n",
-            all.flops, all.matmul_s * 1e6, all.elementwise_s * 1e6, all.collective_s * 1e6);
+            rows->job->lower.placement->cores > 1 ? "device" : "chip", all.flops, all.matmul_s * 1e6,
+            all.elementwise_s * 1e6, all.collective_s * 1e6);
 }
 
 /* Which branches stand for conditionals of which the text does not say what they take. */

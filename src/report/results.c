@@ -89,7 +89,7 @@ void report_heading(const struct result result[], int results, FILE *out)
     for (int r = 1; r < results; r++)
         alike = alike && (!*result[r].plan || strcmp(result[r].plan, result[0].plan) == 0);
     if (*result[0].plan && alike)
-        fprintf(out, "# on each chip: %s\n", result[0].plan);
+        fprintf(out, "# %s\n", result[0].plan);
     print_once(result, results, offsetof(struct result, schedule), "schedule", out);
     print_once(result, results, offsetof(struct result, rerouted), "dead links", out);
     print_once(result, results, offsetof(struct result, edges), "long edges", out);

@@ -275,10 +275,11 @@ static int matmul_build(struct job *job, struct status *st)
 }
 
 /* What is communicated and multiplied, one product after the other, and at what precision. */
-static void print_plan(const struct matmul_job *m, char text[static RESULT_LINE])
+static void print_plan(const struct matmul_job *m, int cores, char text[static RESULT_LINE])
 {
     int passes = m->m.options.roofline.passes;
-    chain_explain(&m->m.step.base, text, RESULT_LINE);
+    size_t used = (size_t)snprintf(text, RESULT_LINE, "on each %s: ", cores > 1 ? "device" : "chip");
+    chain_explain(&m->m.step.base, text + used, RESULT_LINE - used);
     if (m->takes_passes)
         text_add(text, RESULT_LINE, "; f32 as %d bf16 pass%s", passes, passes > 1 ? "es" : "");
 }
@@ -310,7 +311,7 @@ static int matmul_describe(const struct job *job, const struct trace *trace, str
     RESULT_PUT(result->reference, pass_way_name(OVERLAP_NAIVE));
     if (has_collectives(&m->m.module))
         RESULT_PUT(result->ring, ring_kind_name(m->m.options.kind));
-    print_plan(m, result->plan);
+    print_plan(m, job->machine.mesh.cores, result->plan);
     if (taken(m)->planned)
         print_textbook(m, result->plan);
     else

@@ -78,12 +78,12 @@ struct result {
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
     double engines_off_frac;                      /* with engine both: how far its two are apart (trace.h) */
     char fold[FOLD_TEXT];                         /* "1 of 4096" chips simulated; "" if not folded */
-    char devices[RESULT_LINE];          /* of HLO text: where its devices are; "" where that was asked for */
-    char schedule[RESULT_LINE];         /* of a workload of parts: who works on what, in order */
-    char rerouted[RESULT_LINE];         /* what dead links change; "" if none is dead */
-    char warning[RESULT_LINE];          /* a sentence: what cannot work although it was timed; "" */
-    char edges[RESULT_LINE];            /* what neighbours cost that are not side by side; "" if all are */
-    char plan[RESULT_LINE];             /* of a matmul: "all-gather left columns over Y, then multiply ..." */
+    char devices[RESULT_LINE];  /* of HLO text: where its devices are; "" where that was asked for */
+    char schedule[RESULT_LINE]; /* of a workload of parts: who works on what, in order */
+    char rerouted[RESULT_LINE]; /* what dead links change; "" if none is dead */
+    char warning[RESULT_LINE];  /* a sentence: what cannot work although it was timed; "" */
+    char edges[RESULT_LINE];    /* what neighbours cost that are not side by side; "" if all are */
+    char plan[RESULT_LINE];     /* of a matmul: "on each chip: all-gather left columns over Y, then ..." */
     char reference_option[RESULT_WORD]; /* its speed-up compares with the point whose "ring" ... */
     char reference[RESULT_WORD];        /* ... is "uni"; "" if with none */
     int code;                           /* enum status_code */
