@@ -104,6 +104,28 @@ with tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
 if "# k: 45000000 bytes a device over ICI, to the next device" not in said or said.split("\n")[-2].split()[0] != "1007.00":
     faults.append("kernel: " + said)
 
+# Chip 1 has waited for 180 MB when its line of 4 sums 32 KiB, to the middle and back: 4 hops of 1 us and 32768 B / 45 GB/s each.
+# What the other chips had to wait for it before is no time of the sum
+LATE = """HloModule m, is_scheduled=true, num_partitions=16
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+ENTRY e {
+  p = f32[45000000] parameter(0)
+  q = f32[8192] parameter(1)
+  s = (f32[45000000], f32[45000000], u32[], u32[]) collective-permute-start(p), channel_id=1, source_target_pairs={{0,1}}
+  d = f32[45000000] collective-permute-done(s)
+  r = f32[8192] all-reduce(q), channel_id=2, replica_groups=[4,4]<=[16], use_global_device_ids=true, to_apply=add,
+    backend_config={"collective_algorithm_config":{"emitter":"RotatedPincerShortEmitter","strategy":"StrategyRing","debug":"StrategyRing{colors:1 phases:1}"}}
+  ROOT t = (f32[45000000], f32[8192]) tuple(d, r)
+}
+"""
+with tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
+    file.write(LATE)
+    file.flush()
+    said = row(file.name, "--chip", "v5e", "--slice", "4x4", "--profile", "spec", "--instructions", "-")
+late_s = float(next(line for line in said.split("\n") if line.startswith("r,")).split(",")[6])
+if not near(late_s * 1e6, 4 * (1 + 32768 / 45e3)):
+    faults.append("the sum that one is late for takes %g s" % late_s)
+
 # two slices: counted, with what goes from one to the other (4 devices of 8192 x 8192 bf16 / 4 rows), but not timed
 slices = texts + "/programs/slice1_allreduce_v6e_2x2x2/module.hlo"
 for option in "--count-only", "--collectives":

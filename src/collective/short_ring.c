@@ -106,6 +106,8 @@ static void write_line(struct lines *lines, bool back)
     write_way(lines, &(struct way){-1, back});
     lines->there = program_join(program, lines->walk->members, lines->walk->stage);
     program_wait(program, before);
+    for (int i = 0; before < 0 && i < lines->before->count; i++) /* also where nothing arrives */
+        program_wait(program, lines->before->op[i]);
     for (int32_t op = start; op < lines->there; op++)
         program_after(program, op, AFTER_ARRIVED);
 }

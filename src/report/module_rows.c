@@ -22,7 +22,7 @@ struct queue {
 };
 
 /* Freed with free(queue->busy), after a failure too. */
-static int queue_init(struct queue *queue, const struct module_job *m, const struct trace *trace,
+static int queue_init(struct queue *queue, const struct module_job *m, const struct instruction_time took[],
                       struct status *st)
 {
     *queue = (struct queue){.busy = calloc((size_t)m->lower.items + 1, sizeof *queue->busy)};
@@ -33,11 +33,11 @@ static int queue_init(struct queue *queue, const struct module_job *m, const str
         double given_s;
         if (!(item->seconds > 0) || item->first_op < 0)
             continue;
-        double took_s = instruction_compute_s(m, item, trace);
+        double took_s = took[i].time_s;
         bool product = lower_cost(&m->lower, item->instruction, &given_s).product;
         struct busy *busy = &queue->busy[queue->computes++];
-        busy->end_s = trace->op_end_s[item->end_op];
-        busy->start_s = busy->end_s - took_s;
+        busy->start_s = took[i].start_s;
+        busy->end_s = busy->start_s + took_s;
         busy[1] = (struct busy){.matmul_s = busy->matmul_s + (product ? took_s : 0),
                                 .elementwise_s = busy->elementwise_s + (product ? 0 : took_s)};
     }
@@ -143,8 +143,7 @@ static void add_execution(struct module_row *row, const struct module_rows *rows
         one.sum.collective_s = took->time_s;
     }
     if (row->collective >= 0 && lowered->first_op >= 0) {
-        double end_s = rows->trace->op_end_s[lowered->end_op];
-        struct busy before = until(queue, end_s - took->time_s), after = until(queue, end_s);
+        struct busy before = until(queue, took->start_s), after = until(queue, took->start_s + took->time_s);
         one.sum.behind_matmul_s = fmax(0, after.matmul_s - before.matmul_s);
         one.sum.behind_elementwise_s = fmax(0, after.elementwise_s - before.elementwise_s);
         if (took->exposed_s > 1e-9 * took->time_s)
@@ -158,17 +157,18 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
 {
     const struct trace *trace = &run->timing.trace;
     const struct module *module = &job->module;
-    struct queue queue;
+    struct queue queue = {0, NULL};
     struct instruction_time *took = NULL;
     *rows = (struct module_rows){.job = job, .program = run->timing.whole, .trace = trace};
     int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
     rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
     int code = row_of && rows->row ? 0 : status_nomem(st);
-    int ready = queue_init(&queue, job, trace, st);
-    if (code == 0 && (code = ready) == 0)
+    if (code == 0)
         code = sources_init(&rows->sources, module, st);
     if (code == 0)
         code = instruction_times(job, trace, &took, st);
+    if (code == 0)
+        code = queue_init(&queue, job, took, st);
     for (int32_t i = 0; i < module->instructions && code == 0; i++)
         row_of[i] = -1;
     for (int32_t i = 0; i < job->lower.items && code == 0; i++) {

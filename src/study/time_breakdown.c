@@ -9,15 +9,6 @@
 #include "base/text.h"
 #include "machine/roofline.h"
 
-static double first_start_s(const struct trace *trace, int32_t first, int32_t last)
-{
-    double start_s = INFINITY;
-    for (int32_t op = first; op <= last; op++)
-        if (trace->op_start_s[op] < start_s)
-            start_s = trace->op_start_s[op];
-    return start_s;
-}
-
 /* On the critical chip, NaN if it takes no part; where the times of each chip were not kept, of all chips the last. */
 static double on_chip_s(const struct trace *trace, const double time_s[], int32_t op, double all_s)
 {
@@ -48,10 +39,22 @@ static double queue_end_s(const struct lower *lower, const struct trace *trace, 
     return isnan(end_s) ? 0 : end_s;
 }
 
-/* When the queue was idle for an item. */
+/* When an item was under way, or the queue idle for it. */
 struct wait {
     double from_s, until_s;
 };
+
+/* From when to when an item was under way on the critical chip; where that has no part in it, on all chips together. */
+static struct wait span_of(const struct trace *trace, const struct lowered *item)
+{
+    struct wait all = {INFINITY, trace->op_end_s[item->end_op]}, one = all;
+    for (int32_t op = item->first_op; op <= item->end_op; op++) {
+        all.from_s = fmin(all.from_s, trace->op_start_s[op]);
+        one.from_s = fmin(one.from_s, on_chip_s(trace, trace->start_s, op, trace->op_start_s[op]));
+    }
+    one.until_s = on_chip_s(trace, trace->end_s, item->end_op, all.until_s);
+    return one.until_s > one.from_s ? one : all;
+}
 
 static bool is_left(const struct module_job *m, const struct lowered *item)
 {
@@ -124,18 +127,19 @@ static struct instruction_time spend_one(const struct module_job *m, const struc
     *early_s = 0;
     if (item->first_op < 0)
         return spending;
-    double end_s = trace->op_end_s[item->end_op];
-    spending.start_s = end_s - spending.time_s;
+    struct wait span = span_of(trace, item);
+    spending.start_s = span.until_s - spending.time_s;
     if (item->seconds > 0)
         return spending;
-    spending.start_s = first_start_s(trace, item->first_op, item->end_op);
-    spending.time_s = end_s - spending.start_s;
+    spending.start_s = span.from_s;
+    spending.time_s = span.until_s - span.from_s;
     if (item->wait_op >= 0)
         wait = wait_of_one(m, trace, index);
     else if (is_left(m, item))
         wait = wait_at_end(m, trace, index);
     spending.exposed_s = fmax(0, wait.until_s - wait.from_s);
     *early_s = fmin(spending.exposed_s, fmax(0, spending.start_s - wait.from_s));
+    spending.time_s = fmax(spending.time_s, spending.exposed_s - *early_s);
     return spending;
 }
 
