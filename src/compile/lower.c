@@ -11,7 +11,6 @@
 int lower_init(struct lower *lower, const struct module *module, const struct placement *placement,
                const struct lower_options *options, struct status *st)
 {
-    enum { FIRST_TRIPS = 3 }; /* the fewest that have two durations to compare */
     size_t slots = ((size_t)module->groupings + 1) * LOWER_ID_MODES;
     *lower = (struct lower){.module = module, .placement = placement, .options = options, .layouts = slots};
     program_init(&lower->program, placement->slice);
@@ -20,7 +19,7 @@ int lower_init(struct lower *lower, const struct module *module, const struct pl
     if (!lower->written || !lower->layout)
         return status_nomem(st);
     for (int32_t i = 0; i < module->instructions; i++)
-        lower->written[i] = FIRST_TRIPS;
+        lower->written[i] = LOWER_TRIPS;
     return 0;
 }
 
@@ -117,14 +116,15 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
         const struct lowered_loop *loop = &lower->loop[l];
         if (loop->written == loop->trips)
             continue;
-        double before = trip_s(lower, trace, l, loop->written - 2, added_s);
-        double last = trip_s(lower, trace, l, loop->written - 1, added_s);
-        if (fabs(last - before) > 1e-11 * last + 1e-14 * trace->total_s) {
+        int64_t stands = lower_standing_trip(loop->written);
+        double before = trip_s(lower, trace, l, stands - 1, added_s);
+        double each = trip_s(lower, trace, l, stands, added_s);
+        if (fabs(each - before) > 1e-11 * each + 1e-14 * trace->total_s) {
             int64_t more = 2 * loop->written; /* few are left after that, or nothing is */
             lower->written[loop->instruction] = (int32_t)(2 * more < loop->trips ? more : loop->trips);
             *again = true;
         }
-        added_s[l] = (double)(loop->trips - loop->written) * last;
+        added_s[l] = (double)(loop->trips - loop->written) * each;
         *more_s += runs_of(lower, l) * added_s[l];
     }
     free(added_s);

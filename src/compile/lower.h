@@ -12,9 +12,9 @@
  * no schedule: then a collective starts when its operands are there, computes wait for what they read, and both are in an
  * order that hides what can be hidden (lower_order.h).
  *
- * A loop is written out for a few trips only. lower_settle() looks whether the last two took the same time: then the trips
- * that are missing take as long as the last one each, and what happens in it counts for them too (lowered.times).
- * Otherwise it asks for more.
+ * A loop is written out for a few trips only. lower_settle() looks whether two took the same time: then the trips that are
+ * missing take as long as the later one each, and what happens in it counts for them too (lowered.times). Otherwise it asks
+ * for more.
  *
  *     do lower_build(), engine_run(), lower_settle(); while (again)
  *

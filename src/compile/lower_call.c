@@ -23,7 +23,7 @@ static int walk_trips(struct walker *w, int32_t instruction, int32_t loop, int64
             break;
         w->loop = loop;
         w->trip = (int)t;
-        w->times = times * (t == written - 1 ? (double)(trips - written + 1) : 1);
+        w->times = times * (t == lower_standing_trip(written) ? (double)(trips - written + 1) : 1);
         code = walker_computation(w, body, *value, NULL, -1, value);
     }
     w->times = times;
@@ -38,8 +38,9 @@ static int walk_while(struct walker *w, const struct frame *f, int32_t instructi
     if (module_need_trips(w->module, instruction, &trips, w->st) < 0)
         return w->st->code;
     *value = walker_value(f, module_operand(w->module, instruction, 0));
-    int64_t written =
-        lower->options->unroll || trips < lower->written[instruction] ? trips : lower->written[instruction];
+    int64_t written = lower->written[instruction];
+    if (lower->options->unroll || trips <= 2 * LOWER_TRIPS || trips < written)
+        written = trips;
     if (!GROW(lower->loop, lower->loops, lower->room[1]))
         return status_nomem(w->st);
     int32_t loop = lower->loops++, outer = w->loop;

@@ -24,6 +24,14 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
 /* An order for the instructions of a computation whose text is no schedule: order[0 .. count), operands first. */
 int lower_order(const struct lower *lower, int32_t computation, int32_t order[], struct status *st);
 
+/* The trip of a loop that stands for those that are not written: the last of the fewest that have two durations to compare,
+ * else the one before it, as nothing of a trip that follows goes on beside the last. */
+enum { LOWER_TRIPS = 3 };
+static inline int64_t lower_standing_trip(int64_t written)
+{
+    return written - (written > LOWER_TRIPS ? 2 : 1);
+}
+
 /* The last product of the entry, -1 where no layers are missing. */
 int32_t lower_layers_last_dot(const struct lower *lower);
 

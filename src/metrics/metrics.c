@@ -156,7 +156,10 @@ static double compute_of(const struct program *program, const struct trace *trac
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
         if (op->kind == OP_COMPUTE && op_times(op) > 1 && op_takes_part(program, op, chip))
-            more_s += (op_times(op) - 1) * op_amount(program, op, chip);
+            more_s +=
+                (op_times(op) - 1) * (trace->start_s ? trace->end_s[o * (int64_t)trace->chips + chip] -
+                                                           trace->start_s[o * (int64_t)trace->chips + chip]
+                                                     : op_amount(program, op, chip));
     }
     return trace->chip_busy_s[chip] + more_s;
 }
