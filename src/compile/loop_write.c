@@ -13,16 +13,6 @@
 #include "compile/loop.h"
 #include "hlo/cost.h"
 
-static int64_t half_low(const struct loop *loop, int half)
-{
-    return half == 1 ? loop->half[0] : 0;
-}
-
-static int64_t half_high(const struct loop *loop, int half)
-{
-    return half == 0 ? loop->half[0] : loop->piece;
-}
-
 /* A device sends after it has sent the step before, unless it closes a line the long way back: there sends may overlap. */
 static int32_t sent_before(const struct loop *loop, int t, int32_t start)
 {
@@ -95,8 +85,8 @@ static void write_gather(struct overlap *o, const struct loop *loop)
             start[LOOP_LEGS] = {0};
     int32_t accumulator[LOOP_DOTS];
     for (int l = 0; l < loop->legs; l++)
-        value[l] = slice_in_place(o, own, loop->dot[0].dim, half_low(loop, loop->leg[l].half),
-                                  half_high(loop, loop->leg[l].half));
+        value[l] = slice_in_place(o, own, loop->dot[0].dim, loop->leg[l].half == 1 ? loop->half[0] : 0,
+                                  loop->leg[l].half == 0 ? loop->half[0] : loop->piece);
     for (int d = 0; d < loop->dots; d++)
         accumulator[d] = -1;
     for (int t = 0; t <= loop_last_step(loop); t++) {

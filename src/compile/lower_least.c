@@ -19,13 +19,6 @@ static bool is_small(const struct module *module, int32_t instruction)
 }
 
 /* No program is asked: the busiest link has that much to carry, and the longest chain is that long. */
-static double way_least(const struct lower *lower, const struct collective *collective,
-                        const struct collective_spec *spec)
-{
-    double links_s, path_s = collective_least_s(collective, lower->placement->slice, spec, &links_s);
-    return fmax(path_s, links_s);
-}
-
 static int cut_least(struct lower *lower, int32_t instruction, const struct collective *collective,
                      enum ring_kind kind, double *least_s, struct status *st)
 {
@@ -39,11 +32,13 @@ static int cut_least(struct lower *lower, int32_t instruction, const struct coll
         code = lower_exchange_bytes(lower, instruction, layout, &exchanged_bytes, st);
     if (code < 0)
         return code;
-    double way_s = INFINITY;
+    double way_s = INFINITY, links_s, path_s;
     for (int one_ring = 0; one_ring < 2; one_ring++) {
         lower_set_rings(lower, instruction, layout, &spec);
-        if (lower_takes_way(lower, layout, one_ring, &spec))
-            way_s = fmin(way_s, way_least(lower, collective, &spec));
+        if (!lower_takes_way(lower, layout, one_ring, &spec))
+            continue;
+        path_s = collective_least_s(collective, lower->placement->slice, &spec, &links_s);
+        way_s = fmin(way_s, fmax(path_s, links_s));
     }
     *least_s = lower_joint_s(lower, exchanged_bytes) + way_s;
     return 0;

@@ -76,20 +76,15 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
     return code;
 }
 
-/* How many layers ahead something is under way: what comes back from the host one. */
-static int reach_of(const struct module_job *m, const struct point *point)
-{
-    int layers = point->schedule.prefetch;
-    return m->step.model.kept_on_host && layers < 1 ? 1 : layers;
-}
-
 /* As many layers as the module has. */
 static void set_layers(struct module_job *m, const struct job *job)
 {
     m->options.layers = m->step.model.layers_built;
     m->options.more_layers = m->step.model.layers - m->step.model.layers_built;
     m->options.layers_apart = m->step.model.layers_apart;
-    m->options.layer_reach = reach_of(m, job->point);
+    m->options.layer_reach = job->point->schedule.prefetch;
+    if (m->step.model.kept_on_host && m->options.layer_reach < 1)
+        m->options.layer_reach = 1; /* what comes back from the host */
 }
 
 /* A model's step, of so many layers as its options say at most. */
