@@ -199,7 +199,7 @@ static int32_t turn(struct combine *c, int32_t value, int a, int b, const char *
 static void write_element(struct combine *c, int32_t all, int i, int32_t shape, int32_t gather, int dim)
 {
     const struct module *from = c->gathers.from;
-    const char *name = module_word(from, module_at(from, gather)->name);
+    const char *name = module_name_at(from, gather);
     bool turned = dim_of(from, gather) != dim;
     edit_push(&c->edit, all);
     int32_t one = edit_add(&c->edit, HLO_GET_TUPLE_ELEMENT, turned ? NULL : name, shape, 1);
@@ -229,7 +229,7 @@ static void write_bundle(struct combine *c, const int32_t gather[], int gathers)
         shape[i] = own == dim ? shape[i] : turned_shape(to, shape[i], own, dim);
     }
     if (to->error == 0) {
-        snprintf(name, sizeof name, "%.140s.combined", module_word(from, module_at(from, gather[0])->name));
+        snprintf(name, sizeof name, "%.140s.combined", module_name_at(from, gather[0]));
         int32_t all = edit_add(&c->edit, HLO_ALL_GATHER, name, module_tuple(to, shape, gathers), gathers);
         edit_attributes(&c->edit, like, false); /* of one along this dim */
         label_bundle(c, gather, gathers);

@@ -160,7 +160,7 @@ char *lower_name(const struct module *module, int32_t instruction, char text[sta
                     module_label(module, instruction, "phase", phase, sizeof phase);
     if (of_layer)
         snprintf(labels, sizeof labels, " %s %s", phase, layer);
-    const char *name = module_word(module, module_at(module, instruction)->name);
+    const char *name = module_name_at(module, instruction);
     snprintf(text, STAGE_NAME, "%.*s%s", (int)(STAGE_NAME - 1 - strlen(labels)), name, labels);
     return text;
 }
@@ -172,7 +172,7 @@ struct cost lower_cost(const struct lower *lower, int32_t instruction, double *s
     *seconds = NAN;
     if (options->op_costs == 0)
         return cost;
-    const char *name = module_word(lower->module, module_at(lower->module, instruction)->name);
+    const char *name = module_name_at(lower->module, instruction);
     const char *target = module_value(lower->module, instruction, ATTR_CUSTOM_CALL_TARGET);
     size_t n =
         strlen(target) > 1 && *target == '"' ? strlen(target) - 2 : strlen(target); /* kept with its quotes */

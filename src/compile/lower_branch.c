@@ -225,7 +225,7 @@ static int branch_by_value(const char *value, int n)
 static int32_t named_conditional(const struct module *module, const char *entry)
 {
     for (int32_t at = 0; at < module->instructions; at++) {
-        const char *name = module_word(module, module_at(module, at)->name);
+        const char *name = module_name_at(module, at);
         size_t n = strlen(name);
         if (module_at(module, at)->opcode == HLO_CONDITIONAL && strncmp(entry, name, n) == 0 &&
             entry[n] == '=')
@@ -288,8 +288,7 @@ static int walk_chosen(struct walker *w, const struct frame *f, int32_t instruct
 
 int walker_conditional(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
-    const char *given =
-        value_of(w->lower->options->branch, module_word(w->module, module_at(w->module, instruction)->name));
+    const char *given = value_of(w->lower->options->branch, module_name_at(w->module, instruction));
     int branch = branch_by_value(given, branches(w->module, instruction));
     int *taken = malloc((size_t)w->program->slice->chips * sizeof *taken);
     if (!taken)

@@ -16,17 +16,12 @@ int32_t lower_collective_in(const struct module *module, int32_t instruction)
     return does == COMMUNICATION_WHOLE || does == COMMUNICATION_START ? collective : -1;
 }
 
-static enum opcode whole_of(const struct module *module, int32_t instruction)
-{
-    return communication_kind(module, instruction);
-}
-
 double lower_collective_bytes(const struct module *module, int32_t instruction, int chips)
 {
     double bytes = communication_in_bytes(module, instruction);
-    if (opcode_info(module_at(module, instruction)->opcode)->whole == HLO_ALL_REDUCE)
+    if (module_whole_at(module, instruction) == HLO_ALL_REDUCE)
         return communication_out_bytes(module, instruction); /* sums may be narrower than what is summed */
-    switch (whole_of(module, instruction)) {
+    switch (communication_kind(module, instruction)) {
     case HLO_ALL_GATHER: /* operands are shards */
         return bytes * chips;
     case HLO_ALL_TO_ALL: /* of all chips together */
@@ -99,7 +94,7 @@ int lower_exchange_bytes(const struct lower *lower, int32_t instruction, const s
                          double *bytes, struct status *st)
 {
     const struct module *module = lower->module;
-    enum opcode whole = whole_of(module, instruction);
+    enum opcode whole = communication_kind(module, instruction);
     int code = 0;
     *bytes = 0;
     if (lower->placement->cores == 1 || layout->together > 1)
@@ -148,7 +143,7 @@ int lower_kind_of(const struct lower *lower, int32_t instruction, struct status 
     char ring[24];
     if (module_label(lower->module, instruction, "ring", ring, sizeof ring))
         return ring_kind_by_name(ring, st);
-    bool exchanges = whole_of(lower->module, instruction) == HLO_ALL_TO_ALL;
+    bool exchanges = communication_kind(lower->module, instruction) == HLO_ALL_TO_ALL;
     return (int)(exchanges ? lower->options->exchange_kind : lower->options->kind);
 }
 
@@ -177,7 +172,7 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
                           int32_t before, int32_t *after, struct status *st)
 {
     const struct layout *layout;
-    enum opcode whole = whole_of(lower->module, instruction);
+    enum opcode whole = communication_kind(lower->module, instruction);
     bool rows = lower_has_rows(lower->module, instruction), ragged = whole == HLO_RAGGED_ALL_TO_ALL;
     double exchanged_bytes = 0;
     int64_t *pair = NULL;
@@ -223,7 +218,7 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
                                    .setup_s = lower->options->setup_s,
                                    .timing_only = true};
     *after = before;
-    if (whole_of(lower->module, instruction) == HLO_COLLECTIVE_PERMUTE)
+    if (communication_kind(lower->module, instruction) == HLO_COLLECTIVE_PERMUTE)
         return lower_permute(&(struct permute){lower, instruction, stage, before, &spec,
                                                lower_collective_bytes(lower->module, instruction, 1)},
                              after, st);
@@ -277,6 +272,5 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, in
         return 0;
     int code = lower->options->least ? lower_wait(lower, instruction, before, after, st)
                                      : build(lower, instruction, stage, before, after, st);
-    return code < 0 ? status_prefix(st, "%s: ", module_word(module, module_at(module, instruction)->name))
-                    : 0;
+    return code < 0 ? status_prefix(st, "%s: ", module_name_at(module, instruction)) : 0;
 }

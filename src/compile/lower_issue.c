@@ -211,7 +211,7 @@ static int append(struct walker *w, int32_t instruction, int32_t collective, str
 {
     int32_t *last =
         &w->on_groups[module_number(w->module, collective, ATTR_REPLICA_GROUPS, w->module->groupings)];
-    if (opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE)
+    if (module_whole_at(w->module, collective) == HLO_COLLECTIVE_PERMUTE)
         return append_permute(w, collective, step, waits, after);
     bool sparse = on_sparse_core(w, instruction);
     walker_add_wait(waits, *last);
@@ -299,8 +299,7 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
     pass_all(w, value->op, &waits);
     value->item = at;
     value->loose = by_data && !walker_overlaps(w);
-    value->arrives = value->loose &&
-                     opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+    value->arrives = value->loose && module_whole_at(w->module, collective) == HLO_COLLECTIVE_PERMUTE;
     if (w->program->ops > first) {
         w->lower->item[at].first_op = first;
         w->lower->item[at].end_op = value->op;

@@ -133,7 +133,7 @@ static int32_t recompute(struct recompute *c, int32_t at, int32_t layer)
         return *made;
     char name[160];
     snprintf(name, sizeof name, made == &fact->used ? "%.140s.again" : "%.140s.remat",
-             module_word(c->edit.from, module_at(c->edit.from, at)->name));
+             module_name_at(c->edit.from, at));
     c->recomputes = before || !fact->gathered;
     *made = write_again(c, at, layer, name);
     c->recomputes = before;
@@ -144,7 +144,7 @@ static int32_t recompute(struct recompute *c, int32_t at, int32_t layer)
 
 static void copy_backward(struct recompute *c, int32_t at)
 {
-    const char *name = module_word(c->edit.from, module_at(c->edit.from, at)->name);
+    const char *name = module_name_at(c->edit.from, at);
     c->edit.now[at] = write_again(c, at, fact_of(c, at)->layer, name);
     edit_attributes(&c->edit, at, true);
 }

@@ -98,7 +98,7 @@ static int check_dims(const struct module *module, int32_t small, int32_t large,
 static int check_pair(const struct module *module, int32_t instruction, int32_t operand, int32_t result,
                       int64_t size, struct status *st)
 {
-    enum opcode whole = opcode_info(module_at(module, instruction)->opcode)->whole;
+    enum opcode whole = module_whole_at(module, instruction);
     int64_t dim = module_number(module, instruction, ATTR_DIMENSIONS, -1);
     if (whole == HLO_ALL_GATHER || whole == HLO_REDUCE_SCATTER) {
         if (dim < 0 || dim >= module->shape[operand].count)

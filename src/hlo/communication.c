@@ -101,9 +101,8 @@ bool communication_scatters(const struct module *module, int32_t collective)
 
 enum opcode communication_kind(const struct module *module, int32_t collective)
 {
-    return communication_scatters(module, collective)
-               ? HLO_REDUCE_SCATTER
-               : opcode_info(module_at(module, collective)->opcode)->whole;
+    return communication_scatters(module, collective) ? HLO_REDUCE_SCATTER
+                                                      : module_whole_at(module, collective);
 }
 
 bool communication_is_chosen(const struct module *module, int32_t collective)

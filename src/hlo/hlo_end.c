@@ -34,7 +34,7 @@ static int count_devices(struct hlo_reader *r)
     bool said = module->partitions > 1 || module->replicas > 1;
     int64_t replicas = 1, partitions = 1;
     for (int32_t i = 0; i < module->instructions && !said; i++) {
-        enum opcode whole = opcode_info(module_at(module, i)->opcode)->whole;
+        enum opcode whole = module_whole_at(module, i);
         if (opcode_info(whole)->class != CLASS_COLLECTIVE)
             continue;
         enum module_ids ids = module_ids_of(module, i);
@@ -88,8 +88,8 @@ static int check_given(const struct hlo_reader *r)
     struct span name;
     for (int64_t trips; next_entry(&list, &name, &trips);) {
         int32_t i = 0;
-        while (i < module->instructions && (module_at(module, i)->opcode != HLO_WHILE ||
-                                            !span_is(name, module_word(module, module_at(module, i)->name))))
+        while (i < module->instructions &&
+               (module_at(module, i)->opcode != HLO_WHILE || !span_is(name, module_name_at(module, i))))
             i++;
         if (i == module->instructions)
             return status_fail(r->lexer.st, STATUS_INPUT, "%s: --trip-count: there is no while '%.*s'",
@@ -140,7 +140,7 @@ static int check_partitioned(struct hlo_reader *r)
     if (module->scheduled)
         return 0;
     for (int32_t i = 0; i < module->instructions && !before; i++) {
-        enum opcode whole = opcode_info(module_at(module, i)->opcode)->whole;
+        enum opcode whole = module_whole_at(module, i);
         communicates = communicates || opcode_info(whole)->class == CLASS_COLLECTIVE;
         before = is_unpartitioned(module, i);
         if (before || (cut < 0 && is_cut(module_value(module, i, ATTR_SHARDING))))

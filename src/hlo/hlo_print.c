@@ -150,7 +150,7 @@ static void print_instruction(const struct module *module, int32_t instruction, 
     print_argument(module, instruction, out);
     for (int o = 0; o < i->operands; o++) {
         fputs(o ? ", %" : "%", out);
-        fputs(module_word(module, module_at(module, module_operand(module, instruction, o))->name), out);
+        fputs(module_name_at(module, module_operand(module, instruction, o)), out);
     }
     putc(')', out);
     for (int32_t a = i->first_attribute; a < i->first_attribute + i->attributes; a++) {

@@ -10,7 +10,7 @@ static const double attention_efficiency = 0.6;
 static bool is_called(const struct module *module, int32_t at, const char *word)
 {
     const char *from = module_value(module, at, ATTR_METADATA), *end = strstr(from, "/pallas_call");
-    if (strstr(module_word(module, module_at(module, at)->name), word))
+    if (strstr(module_name_at(module, at), word))
         return true;
     for (const char *slash = end ? strchr(from, '/') : NULL; slash && slash < end; slash = strchr(from, '/'))
         from = slash + 1;

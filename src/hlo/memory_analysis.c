@@ -128,7 +128,7 @@ static void describe(const struct count *c, const struct buffer *buffer, struct 
     const struct module *module = c->module;
     int32_t maker = buffer->value[0]->maker;
     out->bytes = buffer->bytes;
-    snprintf(out->name, sizeof out->name, "%s", module_word(module, module_at(module, maker)->name));
+    snprintf(out->name, sizeof out->name, "%s", module_name_at(module, maker));
     print_shape(module, buffer->value[0]->shape, out->shape);
     for (int32_t i = 0; i < buffer->values; i++)
         if (*source_line(&c->sources, buffer->value[i]->maker, out->source)) {

@@ -250,6 +250,15 @@ static inline const struct instruction *module_at(const struct module *module, i
     return instruction >= 0 && instruction < module->instructions ? &module->instruction[instruction]
                                                                   : &module_no_instruction;
 }
+static inline const char *module_name_at(const struct module *module, int32_t instruction)
+{
+    return module_word(module, module_at(module, instruction)->name);
+}
+/* The opcode that an instruction begins or ends; of one that is whole its own. */
+static inline enum opcode module_whole_at(const struct module *module, int32_t instruction)
+{
+    return opcode_info(module_at(module, instruction)->opcode)->whole;
+}
 static inline int32_t module_operand(const struct module *module, int32_t instruction, int which)
 {
     return module->operand[module->instruction[instruction].first_operand + which];

@@ -210,7 +210,7 @@ int module_check(const struct module *module, int32_t *where, struct status *st)
     for (int32_t s = 0; s < module->shapes && code == 0; s++)
         code = check_shape(module, s, st);
     if (code == 0 && (code = check_instructions(module, &at, st)) < 0 && at >= 0 && st)
-        status_prefix(st, "%s: ", module_word(module, module_at(module, at)->name));
+        status_prefix(st, "%s: ", module_name_at(module, at));
     if (where)
         *where = at;
     return code;

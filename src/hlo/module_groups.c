@@ -15,7 +15,7 @@
 
 enum module_ids module_ids_of(const struct module *module, int32_t instruction)
 {
-    enum opcode whole = opcode_info(module_at(module, instruction)->opcode)->whole;
+    enum opcode whole = module_whole_at(module, instruction);
     bool channel = module_number(module, instruction, ATTR_CHANNEL_ID, 0) > 0;
     bool global = module_number(module, instruction, ATTR_USE_GLOBAL_DEVICE_IDS, 0) != 0;
     if (!channel)
@@ -42,7 +42,7 @@ static int read_ids(const struct module *module, int32_t instruction, int ids, s
     const struct groups *written = entry < 0 ? NULL : &module->groups[entry].groups;
     int code;
     *made = (struct groups){0};
-    if (opcode_info(module_at(module, instruction)->opcode)->whole == HLO_COLLECTIVE_PERMUTE) {
+    if (module_whole_at(module, instruction) == HLO_COLLECTIVE_PERMUTE) {
         if ((code = groups_init(made, pairs / 2, 2, st)) == 0)
             for (int i = 0; i < pairs; i++)
                 made->member[i] = (int)pair[i];
@@ -89,7 +89,7 @@ int module_groups_of(const struct module *module, int32_t instruction, struct gr
     enum module_ids ids = module_ids_of(module, instruction);
     int n = module_ids(module, ids), code;
     int spread = ids == IDS_FLATTENED ? 1 : ids == IDS_PARTITIONS ? module->replicas : module->partitions;
-    bool pairs = opcode_info(module_at(module, instruction)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+    bool pairs = module_whole_at(module, instruction) == HLO_COLLECTIVE_PERMUTE;
     bool joined = ids == IDS_REPLICAS_ALL_PARTITIONS;
     struct groups written;
     *groups = (struct groups){0};

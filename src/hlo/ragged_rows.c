@@ -56,9 +56,9 @@ int ragged_rows_of(const struct module *module, int32_t instruction, int each, s
         (code = ragged_rows_init(rows, devices, each, st)) == 0 &&
         (*read_rows(text, rows, &read) || read < devices * each)) {
         ragged_rows_free(rows);
-        code = status_fail(
-            st, STATUS_INPUT, "%s: rows=\"...\" must be %d whole numbers, %d for each of %d devices",
-            module_word(module, module_at(module, instruction)->name), devices * each, each, devices);
+        code = status_fail(st, STATUS_INPUT,
+                           "%s: rows=\"...\" must be %d whole numbers, %d for each of %d devices",
+                           module_name_at(module, instruction), devices * each, each, devices);
     }
     free(text);
     return code;

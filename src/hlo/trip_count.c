@@ -108,7 +108,7 @@ bool module_trips_are_inferred(const struct module *module, int32_t loop)
 
 int module_need_trips(const struct module *module, int32_t loop, int64_t *trips, struct status *st)
 {
-    const char *name = module_word(module, module_at(module, loop)->name);
+    const char *name = module_name_at(module, loop);
     *trips = module_trip_count(module, loop);
     return *trips >= 0 ? 0
                        : status_fail(st, STATUS_INPUT,

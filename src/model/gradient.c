@@ -145,8 +145,7 @@ static void walk_back(struct vjp *vjp, int32_t from)
         vjp_add(vjp, at, sum.value, sum.axes); /* for whoever asks for it */
         struct vjp_rule rule = {vjp, b, at, sum.value, sum.axes};
         if (opcode != HLO_PARAMETER && !vjp_apply(&rule))
-            tensor_fail(b, "%s: no rule says what its backward pass is",
-                        module_word(b->module, module_at(b->module, at)->name));
+            tensor_fail(b, "%s: no rule says what its backward pass is", module_name_at(b->module, at));
     }
 }
 

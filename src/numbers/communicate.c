@@ -15,7 +15,7 @@ static enum call_op call_of(const struct frame *frame, int32_t at)
     } calls[] = {{HLO_ALL_GATHER, CALL_ALL_GATHER},    {HLO_ALL_REDUCE, CALL_PSUM},
                  {HLO_ALL_TO_ALL, CALL_ALL_TO_ALL},    {HLO_COLLECTIVE_PERMUTE, CALL_PPERMUTE},
                  {HLO_RAGGED_ALL_TO_ALL, CALL_RAGGED}, {HLO_REDUCE_SCATTER, CALL_PSUM_SCATTER}};
-    enum opcode whole = opcode_info(module_at(frame->module, at)->opcode)->whole;
+    enum opcode whole = module_whole_at(frame->module, at);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (calls[i].whole == whole)
             return calls[i].op;

@@ -112,7 +112,7 @@ static int32_t instruction_of(const struct module *module, const char *name)
 {
     name += *name == '%';
     for (int32_t i = 0; i < module->instructions; i++) {
-        if (strcmp(module_word(module, module_at(module, i)->name), name) != 0)
+        if (strcmp(module_name_at(module, i), name) != 0)
             continue;
         bool ends = strstr(opcode_info(module_at(module, i)->opcode)->name, "-done") != NULL;
         return ends ? module_operand(module, i, 0) : i;
@@ -161,8 +161,7 @@ static int add_lines(struct measured_compare *compare, const struct csv_table *t
     if (code == 0 && !compare->pair)
         code = status_nomem(st);
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows && code == 0; row++) {
-        const char *name =
-            module_word(&rows->job->module, module_at(&rows->job->module, row->instruction)->name);
+        const char *name = module_name_at(&rows->job->module, row->instruction);
         struct measured_pair *pair = &compare->pair[compare->pairs++];
         *pair = (struct measured_pair){.what = strdup(name),
                                        .of = module_row_category(rows, row),
@@ -294,11 +293,9 @@ static int print_change(const struct fitting *fitting, const struct fitting_chip
     for (int k = 0; k < MACHINE_PARAMETERS; k++) {
         double was = now.fit.parameter[k].value, is = chip->machine.fit.parameter[k].value;
         char from[UNITS_TEXT], to[UNITS_TEXT];
-        table_text(&table, fit_machine_names[k]);
-        table_text(&table,
-                   k == MACHINE_LINK ? units_print_bandwidth(was, from) : units_print_time(was, from));
-        table_text(&table, k == MACHINE_LINK ? units_print_bandwidth(is, to) : units_print_time(is, to));
-        table_number(&table, was > 0 ? is / was - 1 : (double)NAN);
+        char *(*print)(double, char *) = k == MACHINE_LINK ? units_print_bandwidth : units_print_time;
+        table_row(&table, fit_machine_names[k], print(was, from), print(is, to),
+                  was > 0 ? is / was - 1 : (double)NAN);
     }
     return table_end(&table, out, st);
 }

@@ -89,27 +89,12 @@ struct ranked_row *module_rank(const struct module_rows *rows, bool only_collect
     return ranked;
 }
 
-static const char *name_of(const struct module_rows *rows, const struct module_row *row)
-{
-    return module_word(&rows->job->module, module_at(&rows->job->module, row->instruction)->name);
-}
-
 /* "model.py:20" of "/home/me/model.py:20". */
 static const char *short_source(const struct module_rows *rows, const struct module_row *row,
                                 char text[static SOURCE_TEXT])
 {
     const char *source = module_source(&rows->sources, row->instruction, text), *slash = strrchr(source, '/');
     return slash ? slash + 1 : source;
-}
-
-/* Its point on the roofline: operations a second over operations of a byte of HBM; what is no product has only bytes a
- * second. */
-static void put_roofline(struct table *table, const struct amounts *sum)
-{
-    bool computes = sum->flops > 0, reads = sum->hbm_bytes > 0;
-    table_number(table, computes ? sum->flops / sum->time_s : NAN);
-    table_number(table, reads ? sum->hbm_bytes / sum->time_s : NAN);
-    table_number(table, computes && reads ? sum->flops / sum->hbm_bytes : NAN);
 }
 
 static void put_origin(struct table *table, const struct module_rows *rows, const struct module_row *row)
@@ -139,15 +124,15 @@ static int print_slowest(const struct module_rows *rows, double total_s, FILE *o
         count);
     for (int32_t r = 0; r < count && r < MODULE_TOP; r++) {
         const struct module_row *row = slowest[r].row;
-        table_text(&table, name_of(rows, row));
-        table_text(&table, module_row_category(rows, row));
-        table_text(&table, module_row_bound(rows, row));
-        table_number(&table, row->sum.executions);
-        table_number(&table, row->sum.time_s / row->sum.executions);
-        table_number(&table, row->sum.time_s);
-        table_number(&table, share_s(&row->sum) / total_s);
-        put_roofline(&table, &row->sum);
-        put_origin(&table, rows, row);
+        const struct amounts *sum = &row->sum;
+        char source[SOURCE_TEXT], op_name[SOURCE_TEXT];
+        bool computes = sum->flops > 0, reads = sum->hbm_bytes > 0;
+        table_row(&table, module_name_at(&rows->job->module, row->instruction),
+                  module_row_category(rows, row), module_row_bound(rows, row), sum->executions,
+                  sum->time_s / sum->executions, sum->time_s, share_s(sum) / total_s,
+                  computes ? sum->flops / sum->time_s : NAN, reads ? sum->hbm_bytes / sum->time_s : NAN,
+                  computes && reads ? sum->flops / sum->hbm_bytes : NAN, short_source(rows, row, source),
+                  module_op_name(&rows->job->module, row->instruction, op_name));
     }
     free(slowest);
     return table_end(&table, out, st);
@@ -178,7 +163,7 @@ int module_print_exposed(const struct module_rows *rows, double total_s, FILE *o
     for (int32_t r = 0; r < count && r < MODULE_TOP; r++) {
         const struct module_row *row = exposed[r].row;
         char groups[MODULE_ROW_TEXT];
-        table_text(&table, name_of(rows, row));
+        table_text(&table, module_name_at(&rows->job->module, row->instruction));
         table_text(&table, module_row_opcode(rows, row));
         table_text(&table, module_row_groups(rows, row, groups));
         table_text(&table, row->layout ? row->layout->text : "shortest routes");
@@ -208,7 +193,7 @@ static void print_trips(const struct module_rows *rows, FILE *out)
         for (int32_t l = 0; l < lower->loops && module_at(module, i)->opcode == HLO_WHILE; l++)
             if (lower->loop[l].instruction == i && printed != i && module_trips_are_inferred(module, i)) {
                 fprintf(out, "%s %s %lld", all++ ? "," : "# trips of loops, found from their conditions:",
-                        module_word(module, module_at(module, i)->name), (long long)lower->loop[l].trips);
+                        module_name_at(module, i), (long long)lower->loop[l].trips);
                 printed = i;
             }
     if (all)

@@ -62,10 +62,9 @@ static int print_top(const struct module_rows *rows, double total_s, FILE *out, 
     fprintf(out, "# the instructions that take longest, of %d that take time\n", count);
     for (int32_t r = 0; r < count && r < MODULE_TOP; r++) {
         const struct module_row *row = longest[r].row;
-        table_row(&table, module_word(module, module_at(module, row->instruction)->name),
-                  module_row_opcode(rows, row), module_row_bound(rows, row), row->sum.executions,
-                  row->sum.time_s / row->sum.executions, row->sum.time_s, row->sum.exposed_s,
-                  row->sum.time_s / total_s);
+        table_row(&table, module_name_at(module, row->instruction), module_row_opcode(rows, row),
+                  module_row_bound(rows, row), row->sum.executions, row->sum.time_s / row->sum.executions,
+                  row->sum.time_s, row->sum.exposed_s, row->sum.time_s / total_s);
     }
     free(longest);
     return table_end(&table, out, st);
@@ -84,7 +83,7 @@ static const char *opaque_name(const struct module_rows *rows, const struct modu
     const char *target = module_value(module_of(rows), row->instruction, ATTR_CUSTOM_CALL_TARGET);
     if (!is_kernel(rows, row))
         return *target ? target : module_row_opcode(rows, row);
-    const char *name = module_word(module_of(rows), module_at(module_of(rows), row->instruction)->name);
+    const char *name = module_name_at(module_of(rows), row->instruction);
     snprintf(text, MODULE_ROW_TEXT, "%.*s", (int)strcspn(name, "."), name);
     return text;
 }
@@ -129,7 +128,7 @@ static void print_branches(const struct module_rows *rows, FILE *out)
     const struct lower *lower = &rows->job->lower;
     for (int i = 0; i < lower->choices; i++) {
         const struct lowered_choice *c = &lower->choice[i];
-        const char *name = module_word(lower->module, module_at(lower->module, c->conditional)->name);
+        const char *name = module_name_at(lower->module, c->conditional);
         if (c->branch < 0)
             fprintf(out, "# %s: all branches run, one after the other\n", name);
         else
@@ -145,8 +144,8 @@ static void print_remote(const struct module_rows *rows, FILE *out)
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
         double bytes = lower_remote_bytes(module, row->instruction);
         if (bytes > 0)
-            fprintf(out, "# %s: %.0f bytes a device over ICI, %s\n",
-                    module_word(module, module_at(module, row->instruction)->name), bytes,
+            fprintf(out, "# %s: %.0f bytes a device over ICI, %s\n", module_name_at(module, row->instruction),
+                    bytes,
                     module_find(module, row->instruction, ATTR_SOURCE_TARGET_PAIRS)
                         ? "by its source_target_pairs"
                         : "to the next device: its text names none");
@@ -191,8 +190,8 @@ void module_write(const struct module_rows *rows, struct csv_writer *csv)
             if (!module_label(module, row->instruction, labels[l], label[l], sizeof label[l]))
                 label[l][0] = '\0';
         csv_row(csv, rows->gains ? "ttttrrrrrrrtrttttrrrrr" : "ttttrrrrrrrtrtttt",
-                module_word(module, module_at(module, row->instruction)->name),
-                module_row_category(rows, row), module_op_name(&rows->job->module, row->instruction, op_name),
+                module_name_at(module, row->instruction), module_row_category(rows, row),
+                module_op_name(&rows->job->module, row->instruction, op_name),
                 module_source(&rows->sources, row->instruction, source), sum->executions, sum->time_s,
                 sum->time_s / sum->executions, sum->exposed_s, sum->flops, sum->hbm_bytes, sum->ici_bytes,
                 module_row_bound(rows, row), module_row_estimated_s(rows, row),

@@ -85,7 +85,7 @@ static void describe(struct module_row *row, const struct module_job *job, int32
         row->uncosted = cost.uncosted;
         return;
     }
-    bool permutes = opcode_info(module_at(module, row->collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+    bool permutes = module_whole_at(module, row->collective) == HLO_COLLECTIVE_PERMUTE;
     row->layout = permutes ? NULL : lower_laid(&job->lower, row->collective);
     row->bytes = lower_collective_bytes(module, row->collective, row->layout ? row->layout->devices : 1);
 }

@@ -58,8 +58,7 @@ static int32_t neighbour(const struct module_rows *rows, int32_t item, bool afte
 
 static const char *name_of(const struct module_rows *rows, int32_t item)
 {
-    const struct module *module = &rows->job->module;
-    return module_word(module, module_at(module, rows->job->lower.item[item].instruction)->name);
+    return module_name_at(&rows->job->module, rows->job->lower.item[item].instruction);
 }
 
 static void print_reason(const struct module_rows *rows, const struct row_group *reason, FILE *out)

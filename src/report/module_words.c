@@ -134,8 +134,7 @@ static void print_loops(const struct module *module, int32_t instruction, char t
     print_loops(module, caller, text);
     if (module_at(module, caller)->opcode != HLO_WHILE || !is_own_loop(module, caller))
         return;
-    text_add(text, SOURCE_TEXT, "%s%s x%lld", *text ? ", " : "",
-             module_word(module, module_at(module, caller)->name),
+    text_add(text, SOURCE_TEXT, "%s%s x%lld", *text ? ", " : "", module_name_at(module, caller),
              (long long)module_trip_count(module, caller));
 }
 

@@ -22,7 +22,7 @@ static int collective_bound(const struct module *module, int32_t at, const struc
     struct groups groups = {0};
     struct axis_list over;
     char axes[TALLY_AXES];
-    const char *name = opcode_info(opcode_info(module_at(module, at)->opcode)->whole)->name;
+    const char *name = opcode_info(module_whole_at(module, at))->name;
     const struct collective *collective = collective_by_name(name, st);
     if (!collective || mesh_parse_axes(mesh, tally_axes(module, at, axes), &over, st) < 0 ||
         module_groups_of(module, at, &groups, st) < 0)

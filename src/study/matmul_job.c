@@ -289,7 +289,7 @@ static bool has_collectives(const struct module *module)
 {
     bool has = false;
     for (int32_t at = 0; at < module->instructions; at++) {
-        enum opcode whole = opcode_info(module_at(module, at)->opcode)->whole;
+        enum opcode whole = module_whole_at(module, at);
         has = has ||
               (module_number(module, at, ATTR_REPLICA_GROUPS, -1) >= 0 && whole != HLO_COLLECTIVE_PERMUTE);
     }

@@ -270,7 +270,7 @@ static void add_collective(const struct module_job *m, double exposed_s, int32_t
                            struct time_breakdown *spent)
 {
     char axes[TALLY_AXES];
-    bool permute = opcode_info(module_at(&m->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+    bool permute = module_whole_at(&m->module, collective) == HLO_COLLECTIVE_PERMUTE;
     exposed_over(spent, permute && !m->of_model ? "permutes" : instruction_axes(m, collective, axes))
         ->seconds += exposed_s;
 }
