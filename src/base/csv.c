@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,10 +257,7 @@ int csv_table_fail(const struct csv_table *table, int row, int column, struct st
                    const char *format, ...)
 {
     char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    TEXT_OF_REST(text, format);
     return status_fail(st, code, "%s:%d: column '%s': %s", table->file, table->line[row], table->name[column],
                        text);
 }

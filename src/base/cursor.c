@@ -3,10 +3,11 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 struct cursor cursor_of(const char *what, const char *text, struct status *st)
 {
@@ -24,12 +25,9 @@ int cursor_fail(struct cursor *c, const char *format, ...)
     /* A nested list can be megabytes long, so the message shows only its start. */
     enum { SHOWN = 60 };
     char why[256];
-    va_list args;
     if (c->code < 0)
         return c->code;
-    va_start(args, format);
-    vsnprintf(why, sizeof why, format, args);
-    va_end(args);
+    TEXT_OF_REST(why, format);
     return c->code = status_fail(c->st, STATUS_INPUT, "%s '%.*s%s', column %td: %s", c->what, SHOWN, c->text,
                                  strlen(c->text) > SHOWN ? "..." : "", c->at - c->text + 1, why);
 }

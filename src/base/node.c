@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,10 +170,7 @@ int node_bool(const struct node *node, const char *what, bool *value, struct sta
 int node_fail(const struct node *node, struct status *st, int code, const char *format, ...)
 {
     char text[560], place[NODE_PLACE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    TEXT_OF_REST(text, format);
     return status_fail(st, code, "%s: %s", node_place(node, place), text);
 }
 

@@ -11,10 +11,7 @@ int status_fail(struct status *st, int code, const char *format, ...)
 {
     if (st && st->code == STATUS_OK) {
         char text[sizeof st->text];
-        va_list args;
-        va_start(args, format);
-        vsnprintf(text, sizeof text, format, args);
-        va_end(args);
+        TEXT_OF_REST(text, format);
         text_one_line(text, st->text, sizeof st->text);
         st->code = code;
     }

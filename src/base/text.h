@@ -9,6 +9,7 @@
 #ifndef ICISIM_TEXT_H
 #define ICISIM_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -43,6 +44,15 @@ bool text_has_word(const char *words, const char *word);
 
 /* Appends to a text in an array of `room` bytes; the result is cut if it does not fit. Returns `text`. */
 char *text_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* What a function gets behind its last parameter, `format`, written into an array as by snprintf(). */
+#define TEXT_OF_REST(array, format)                                                                          \
+    do {                                                                                                     \
+        va_list rest;                                                                                        \
+        va_start(rest, format);                                                                              \
+        vsnprintf(array, sizeof(array), format, rest);                                                       \
+        va_end(rest);                                                                                        \
+    } while (0)
 
 /* Index of a name in a list that ends with NULL, by exact comparison; -1 if it is not in the list. */
 int text_index(const char *name, const char *const names[]);

@@ -2,10 +2,11 @@
 #include "hlo/hlo_lexer.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 static const char *line_start(const struct hlo_lexer *lexer, const char *at, int *line)
 {
@@ -43,10 +44,7 @@ int hlo_fail_at(struct hlo_lexer *lexer, const char *at)
 int hlo_fail(struct hlo_lexer *lexer, const char *at, const char *format, ...)
 {
     char why[400];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(why, sizeof why, format, args);
-    va_end(args);
+    TEXT_OF_REST(why, format);
     if (lexer->st->code < 0)
         return lexer->st->code;
     status_fail(lexer->st, STATUS_INPUT, "%s", why);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/tensor.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,10 +79,7 @@ void tensor_fail_as(struct builder *b, const struct status *why)
 void tensor_fail(struct builder *b, const char *format, ...)
 {
     struct status why = {.code = STATUS_INPUT};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(why.text, sizeof why.text, format, arguments);
-    va_end(arguments);
+    TEXT_OF_REST(why.text, format);
     tensor_fail_as(b, &why);
 }
 

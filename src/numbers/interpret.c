@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "numbers/interpret.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "numbers/frame.h"
 
 static int run(const struct frame *outer, int32_t computation, const bool active[], struct value **argument,
@@ -15,12 +15,8 @@ int interpret_fail(const struct module *module, int32_t instruction, struct stat
                    ...)
 {
     char why[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(why, sizeof why, format, args);
-    va_end(args);
-    return status_fail(st, STATUS_INPUT, "%s: %s", module_word(module, module_at(module, instruction)->name),
-                       why);
+    TEXT_OF_REST(why, format);
+    return status_fail(st, STATUS_INPUT, "%s: %s", module_name_at(module, instruction), why);
 }
 
 /* An array of a shape of the module, zeroed. Fractions are doubles whatever their type. */

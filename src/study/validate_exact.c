@@ -7,9 +7,9 @@
  * it is the start and the end of every op on every chip.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "engine/engine.h"
 #include "study/simulate.h"
 #include "study/validate.h"
@@ -45,10 +45,7 @@ __attribute__((format(printf, 5, 6))) static void check_case(struct exact *exact
 {
     static const int64_t grains[] = {105, 20020, 3999996}; /* 3*5*7, 4*5*7*11*13, ... */
     char shape[CHECK_TEXT - 60], arguments[CHECK_TEXT - 24];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(shape, sizeof shape, format, list);
-    va_end(list);
+    TEXT_OF_REST(shape, format);
     snprintf(arguments, sizeof arguments, "%s --size %" PRId64 "B", shape, 2 * by * grains[which % 3]);
     check_in(exact, arguments, false);
     if (simgrid && exact->simgrid)
