@@ -2,9 +2,10 @@
 /*
  * array: n-dimensional arrays of numbers, as NumPy has them: the real data that moves through programs.
  *
- * Elements are doubles in row-major order, and whole numbers up to 2^53 are exact. The type says how they print ("1", "1." or "True"),
- * and what array_hold() leaves of them; nothing else rounds. An array of no dims is a scalar. A negative dim index is not
- * accepted here: whoever reads user input resolves it.
+ * Elements are doubles in row-major order, and whole numbers up to 2^53 are exact. The type only decides how
+ * elements print ("1", "1." or "True") and how array_hold() rounds them; nothing else rounds. An array
+ * without dims is a scalar. Negative dim indices are not accepted here: the code that reads user input
+ * resolves them.
  *
  * Units: none. Errors: STATUS_INPUT for shapes that do not fit, STATUS_LIMIT above ARRAY_ELEMENTS.
  * Ownership: the caller's struct, freed with array_free(), safe when zeroed. Functions that write an `out`
@@ -39,7 +40,7 @@ static inline bool array_is_whole(const struct array *array)
 {
     return dtype_is_whole(array->dtype);
 }
-/* Makes it one of another type: each element is what that holds of it. */
+/* Converts the array to another type: each element is rounded to a value of that type. */
 void array_hold(struct array *array, enum dtype_id dtype);
 
 /* Reads nested lists "[[0, 1], [2, 3]]", "[True, false]", a number, or NumPy's makers and methods; whole numbers are int32, others
@@ -50,7 +51,7 @@ void array_hold(struct array *array, enum dtype_id dtype);
  * A shape is 2, 4 or (2, 4); np. and jnp. may stand before a maker. */
 int array_parse(const char *text, struct array *array, struct status *st);
 
-/* The same from nested sequences of a document: errors say file:line:column. */
+/* The same from the nested sequences of a document: errors say file:line:column. */
 struct node;
 int array_of_node(const struct node *node, struct array *array, struct status *st);
 
@@ -65,15 +66,17 @@ char *array_print_shape(const struct array *array, char text[static ARRAY_TEXT])
 
 bool array_same_shape(const struct array *a, const struct array *b);
 
-/* Same shape, and elements that differ by at most `relative` times the larger; 0 asks for equality. A NaN
- * is near nothing. Where they are not near, *at is the first element that is not (-1: the shapes differ). */
+/* Do two arrays have the same shape, and elements that differ by at most `relative` times the larger one? 0
+ * asks for equality. A NaN is near nothing. If they are not near, *at is the first element that differs (-1:
+ * the shapes differ). */
 bool array_near(const struct array *a, const struct array *b, double relative, int64_t *at);
 
-/* Another shape for the same elements. */
+/* Gives the same elements another shape. */
 int array_reshape(struct array *array, int dims, const int64_t shape[], struct status *st);
 
-/* Which elements of two arrays belong together: those at from + sum of index[d] * from_step[d] and at to + sum of
- * index[d] * to_step[d], for every index below count. Every instruction that only moves elements is such a walk. */
+/* Pairs of elements of two arrays: the elements at from + sum of index[d] * from_step[d] and at to + sum of
+ * index[d] * to_step[d], for every index below count. Every instruction that only moves elements is such a
+ * walk. */
 struct stride_walk {
     int dims;
     int64_t count[ARRAY_DIMS], from_step[ARRAY_DIMS], to_step[ARRAY_DIMS];
@@ -87,21 +90,22 @@ void stride_steps(const struct array *array, int64_t step[static ARRAY_DIMS]);
 void array_copy_box(const struct array *from, const int64_t from_corner[], struct array *to,
                     const int64_t to_corner[], const int64_t size[]);
 
-/* The elements of `from` in the order that they have when its dim order[d] is dim d; `out` has room for as many. */
+/* Writes the elements of `from` with its dims permuted to `out`: dim d of the result is dim order[d] of
+ * `from`. `out` has room for as many elements. */
 void array_permute(const struct array *from, const int64_t order[], struct array *out);
 
 /* out = array[..., low:high, ...] along `dim`. */
 int array_slice(const struct array *array, int dim, int64_t low, int64_t high, struct array *out,
                 struct status *st);
 
-/* The dims reversed, as .T does. */
+/* Reverses the dims, as .T does. */
 int array_transpose(const struct array *array, struct array *out, struct status *st);
 
-/* A dim of 1 is put in or taken out, for whoever owns the struct: no element moves. */
+/* Inserts or removes a dim of length 1 in place: no element moves. */
 void array_insert_dim(struct array *array, int dim);
 void array_remove_dim(struct array *array, int dim);
 
-/* n arrays one after another along `dim`: alike in all other dims. */
+/* Joins n arrays one after another along `dim`; they have the same shape in all other dims. */
 int array_concat(int n, const struct array part[], int dim, struct array *out, struct status *st);
 
 #endif

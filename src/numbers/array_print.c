@@ -13,17 +13,17 @@ enum { PRECISION = 8, THRESHOLD = 1000, EDGE = 3, LINE_WIDTH = 75 };
 /* Room for any number in text: 309 digits before the point. */
 enum { NUMBER = 344 };
 
-/* How all numbers of one array are written: with as many digits as the one that needs most. */
+/* How all numbers of one array are written: with the digits of the number that needs most. */
 struct format {
     bool integer, exponent, pred;
     int left;   /* columns before the point */
-    int digits; /* after it */
+    int digits; /* columns after the point */
 };
 
 struct printer {
     const struct array *array;
     struct format format;
-    bool summary; /* the middles are left out */
+    bool summary; /* the middle of each dim is left out */
     FILE *out;
 };
 
@@ -41,7 +41,7 @@ static int needed_digits(double value, bool exponent)
     return digits;
 }
 
-/* "12.5  " for 12.50 where another number of the array needs more digits: NumPy pads with spaces. */
+/* Pads with spaces as NumPy does: "12.5  " for 12.50 if another number of the array needs more digits. */
 static int format_number(const struct format *format, double value, char text[static NUMBER])
 {
     if (format->pred)
@@ -53,7 +53,7 @@ static int format_number(const struct format *format, double value, char text[st
     if (format->integer)
         return snprintf(text, NUMBER, "%*.0f", format->left, value);
     if (format->exponent) {
-        /* %e leaves the point out where there are no digits after it, NumPy does not. */
+        /* Without digits, %e leaves the point out; NumPy does not. */
         return snprintf(text, NUMBER, format->digits ? "%*.*e" : "%#*.*e", format->left + format->digits + 5,
                         format->digits, value);
     }
@@ -62,13 +62,13 @@ static int format_number(const struct format *format, double value, char text[st
                     format->digits - digits, "");
 }
 
-/* Does a walk over the printed elements skip from `i` on: where to go on. */
+/* If the printed elements have a gap at `i`, returns the index after it, else `i`. */
 static int64_t after_gap(const struct printer *p, int64_t i, int64_t length)
 {
     return p->summary && length > 2 * EDGE && i == EDGE ? length - EDGE : i;
 }
 
-/* What the printed elements need, gathered one by one. */
+/* The widths that the printed elements need, gathered one by one. */
 struct survey {
     double least, most;  /* magnitudes, without zeros */
     int left, digits[2]; /* columns before the point; digits after it, fixed and with exponent */

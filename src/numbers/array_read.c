@@ -12,7 +12,8 @@
 /* Whole numbers beyond this are not exact in a double. */
 static const int64_t exact = (int64_t)1 << 53;
 
-/* An element, as JSON, Python and NumPy write them; the array's type becomes the widest of all: pred, s32, f32. */
+/* Reads an element, as JSON, Python and NumPy write it; the array's type becomes the widest of all its
+ * elements: pred, s32, f32. */
 static int read_element(const struct node *node, struct array *array, double *value, struct status *st)
 {
     static const char *const words[] = {"false", "False", "true", "True", "Infinity", "-Infinity", "NaN"};
@@ -32,7 +33,8 @@ static int read_element(const struct node *node, struct array *array, double *va
     return code;
 }
 
-/* Copies a node's numbers to the array from `at` on; every list must have the length that the first ones had. */
+/* Copies a node's numbers to the array from `at` on; every list must be as long as the first one of its
+ * depth. */
 static int fill_from(const struct node *node, int depth, struct array *array, double **at, struct status *st)
 {
     bool list = node->kind == NODE_SEQUENCE;
@@ -80,7 +82,7 @@ int array_of_node(const struct node *node, struct array *array, struct status *s
     return code;
 }
 
-/* One number, or lists as a document has them. */
+/* Parses one number, or nested lists as in a document. */
 static int parse_nested(struct cursor *c, struct array *array)
 {
     struct document document = {0};
@@ -112,8 +114,8 @@ struct shape {
     int64_t n[ARRAY_DIMS];
 };
 
-/* "2, 4" or "(2, 4)", up to the bracket that closes it or the arguments; `least` is -1 where -1 may be one.
- */
+/* Parses "2, 4" or "(2, 4)", up to its closing bracket or the next argument; `least` is -1 if one dim may be
+ * -1. */
 static int parse_shape(struct cursor *c, int64_t least, struct shape *shape)
 {
     bool tuple = cursor_accept(c, "(");
@@ -150,7 +152,7 @@ static int make_arange(struct cursor *c, struct array *array)
     if (!(n <= (double)ARRAY_ELEMENTS))
         return cursor_fail(c, "more than %lld elements", (long long)ARRAY_ELEMENTS);
     int64_t length = (int64_t)n;
-    if (!cursor_sees(c, ")")) /* before it is filled in vain */
+    if (!cursor_sees(c, ")")) /* before the array is filled in vain */
         return cursor_expect(c, ")");
     c->code = c->code < 0 ? c->code : array_init(array, 1, &length, integer ? DTYPE_S32 : DTYPE_F32, c->st);
     for (int64_t i = 0; c->code == 0 && i < length; i++)
@@ -257,7 +259,7 @@ static int parse_maker(struct cursor *c, struct array *array)
     return cursor_fail(c, "no maker '%s'; there are arange, zeros, ones, full, eye, random", name);
 }
 
-/* Puts the one -1 of a reshape right. */
+/* Replaces the one -1 in the shape of a reshape. */
 static int infer_dim(struct cursor *c, const struct array *array, struct shape *shape)
 {
     int64_t known = 1;

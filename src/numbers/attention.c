@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The kernel of attention that a transformer calls, and the one that goes back (model/transformer_attention.c), by definition:
+ * The attention kernel that a transformer calls, and its backward kernel (model/transformer_attention.c), by
+ * definition:
  *
  *   p[s, t] = exp(q[s] . k[t] / sqrt(w)) / sum over t of the same, of one sequence and head; causal: t <= s only,
  *                                                        and s - t below the window, if there is one
@@ -11,9 +12,9 @@
  *   ds[s, t] = p[s, t] (dp[s, t] - sum over t of p[s, t] dp[s, t])
  *   dv[t] = sum over s of p[s, t] dy[s]    dq[s] = sum over t of ds[s, t] k[t] / sqrt(w)    dk[t] = ... of ds[s, t] q[s] / sqrt(w)
  *
- * A kernel differs from them in what it keeps in memory, not in its numbers. Rows are tokens, of a row the heads follow one
- * another, each of width w, of v and y of a width of its own; a head of k and v is that of several heads of q that follow one
- * another.
+ * A real kernel computes the same numbers and only keeps less in memory. Rows are tokens; a row holds its
+ * heads one after another, each of width w (v and y have a width of their own). Several consecutive heads of
+ * q share a head of k and v.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 #include "numbers/frame.h"
 
 struct attention {
-    const double *q, *k, *v, *dy; /* dy: going back */
+    const double *q, *k, *v, *dy; /* dy: backward only */
     int64_t batch, sequence, heads, kv, width, of_values, window;
     bool causal;
     double *p, *ds; /* [sequence]: a row */
@@ -37,7 +38,7 @@ bool attention_knows(const struct module *module, int32_t instruction)
            module_config_number(module, instruction, "head_dim") > 0;
 }
 
-/* Where a token's head begins in an array of so many heads a row: of q and k, and of v and y. */
+/* The start of a token's head in an array with `heads` heads per row: of q and k, and of v and y. */
 static int64_t at(const struct attention *a, int64_t batch, int64_t token, int64_t head, int64_t heads)
 {
     return ((batch * a->sequence + token) * heads + head) * a->width;
@@ -48,7 +49,7 @@ static int64_t value_at(const struct attention *a, int64_t batch, int64_t token,
     return ((batch * a->sequence + token) * heads + head) * a->of_values;
 }
 
-/* The first token that one looks at. */
+/* The first token that a token attends to. */
 static int64_t first_of(const struct attention *a, int64_t token)
 {
     return a->window > 0 && token >= a->window ? token + 1 - a->window : 0;
@@ -68,7 +69,7 @@ static void add(double factor, const double from[], double to[], int64_t n)
         to[i] += factor * from[i];
 }
 
-/* The p of a token to those that it looks at; returns the end of them. */
+/* Computes p of a token for all tokens that it attends to; returns the end of their range. */
 static int64_t weigh(const struct attention *a, int64_t batch, int64_t token, int64_t head)
 {
     int64_t n = a->causal ? token + 1 : a->sequence, of_k = head / (a->heads / a->kv);
@@ -129,7 +130,8 @@ static int check(const struct frame *frame, int32_t instruction, const struct at
                       "sequences of tokens, and going back what is due to its result");
 }
 
-/* One device: zeroed results, one or three, of the shapes of q, k and v; and rows to work in. */
+/* Runs the kernel on one device: zeroed results, one or three, in the shapes of q, k and v, and rows for
+ * intermediate values. */
 static int run_on(const struct frame *frame, int32_t instruction, int device, struct value *const part[])
 {
     const struct module *module = frame->module;
@@ -173,7 +175,7 @@ static int run_on(const struct frame *frame, int32_t instruction, int device, st
     return code;
 }
 
-/* The result is y, or a tuple of what is due to q, k and v. */
+/* The result is y, or a tuple of the gradients of q, k and v. */
 int attention_run(struct frame *frame, int32_t instruction)
 {
     bool back = module_at(frame->module, instruction)->operands == 4;

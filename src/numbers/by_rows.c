@@ -37,7 +37,7 @@ static int64_t row_elements(const struct array *array)
     return elements;
 }
 
-/* As HLO has it, a number that is out of range is the nearest that is not. */
+/* Clamps row numbers that are out of range, as HLO defines it. */
 static int apply_gather(const struct operation *op, struct array *out)
 {
     const struct array *in = op->operand[0], *index = op->operand[1];
@@ -51,7 +51,7 @@ static int apply_gather(const struct operation *op, struct array *out)
     return code;
 }
 
-/* ... and what would be put there is left out. */
+/* Drops updates whose row number is out of range, as HLO defines it. */
 static int apply_scatter(const struct operation *op, struct array *out)
 {
     const struct array *index = op->operand[1], *more = op->operand[2];
@@ -80,7 +80,7 @@ static int by_value(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* One array of one dim, in rising order. */
+/* Sorts one array of one dim in ascending order. */
 static int apply_sort(const struct operation *op, struct array *out)
 {
     const struct module *module = op->module;
@@ -96,9 +96,10 @@ static int apply_sort(const struct operation *op, struct array *out)
     return 0;
 }
 
-/* Rows of operand 0 in groups of the sizes in operand 2; what stands after them meets nothing. The rows of a group meet one
- * matrix of c: out[i][j] += sum over k of a[i][k] c[k][j]; or, outer, those of c, and make one: out[k][j] += sum over i of
- * a[i][k] c[i][j]. */
+/* Rows of operand 0 come in groups, with the sizes in operand 2; rows after the last group are ignored. The
+ * rows of a group are multiplied by one matrix of c: out[i][j] += sum over k of a[i][k] c[k][j]. In the outer
+ * form the rows of the group meet the same rows of c and make one matrix: out[k][j] += sum over i of a[i][k]
+ * c[i][j]. */
 static int apply_ragged_dot(const struct operation *op, struct array *out)
 {
     const struct array *a = op->operand[0], *c = op->operand[1], *size = op->operand[2];

@@ -157,7 +157,7 @@ static int check_ragged(const struct call *call, int n, struct status *st)
     return 0;
 }
 
-/* What can be said of a call's groups, all of one size but for reductions, without its blocks. */
+/* Checks the groups of a call without its blocks: all must have one size, except for reductions. */
 static int check_groups(const struct call *call, const struct groups *groups, struct status *st)
 {
     int n = groups->size;
@@ -221,7 +221,7 @@ static int check_dim(const struct call *call, const char *what, int dim, const s
                        call_name(call->op), what, dim, array_print_shape(block, text), dims - 1);
 }
 
-/* The dim that is handed out in n parts: divisible if tiled, else exactly n long. */
+/* Checks the dim that is split into n parts: divisible if tiled, else exactly n long. */
 static int check_split(const struct call *call, const char *what, int dim, int n, const struct array *block,
                        struct status *st)
 {

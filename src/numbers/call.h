@@ -21,8 +21,8 @@
  *                          for p
  *   axis_index             p; nothing is sent, and there is no input
  *
- * Two are short for others (call_resolve()): pshuffle, whose position p takes in_(perm[p]), is a ppermute; pswapaxes, which
- * swaps the axes with `dim`, is an all_to_all that is not tiled.
+ * Two ops are short for others (call_resolve()): pshuffle, whose position p takes in_(perm[p]), is a
+ * ppermute; pswapaxes, which swaps the axes with `dim`, is an all_to_all that is not tiled.
  *
  * Errors: STATUS_INPUT with what would be right. Ownership: call_free() frees pairs, groups and rows.
  */
@@ -37,7 +37,7 @@
 #include "notation/groups.h"
 #include "numbers/array.h"
 
-/* op, JAX's name, XLA's and how others spell it */
+/* op, JAX's name, XLA's name and other spellings */
 #define CALL_OPS(X)                                                                                          \
     X(CALL_NONE, "none", "")                                                                                 \
     X(CALL_PSUM, "psum", "all-reduce all_reduce allreduce")                                                  \
@@ -80,30 +80,32 @@ struct call {
 void call_free(struct call *call);
 
 const char *call_name(enum call_op op);
-/* By JAX's or XLA's name; a negative code and the nearest names if there is none. */
+/* Finds an op by its JAX or XLA name; returns a negative code, with the nearest names in the message, if
+ * there is none. */
 int call_by_name(const char *name, struct status *st);
 
-/* Does it reduce (psum, pmean, pmax, pmin, psum_scatter). */
+/* Does the op reduce (psum, pmean, pmax, pmin, psum_scatter)? */
 bool call_reduces(enum call_op op);
 
-/* The type in which it adds up blocks of a type, bools as int32, and that of its result: means of whole numbers are float32, as in
- * JAX 0.10.2. */
+/* The type in which the op adds up blocks of a type (bools as int32), and the type of its result: means of
+ * whole numbers are float32, as in JAX 0.10.2. */
 enum dtype_id call_sum_dtype(enum call_op op, enum dtype_id dtype);
 enum dtype_id call_result_dtype(enum call_op op, enum dtype_id dtype);
 
-/* Does it send anything (all but none and axis_index). */
+/* Does the call send anything? All ops but none and axis_index do. */
 bool call_sends(const struct call *call);
 
 /* Reads "0-1,1-2" or "[(0,1),(1,2)]" or "[[0,1],[1,2]]" into `pair`; of a pshuffle, the sources "1,0" or "[1,0]". */
 int call_parse_pairs(const char *text, struct call *call, struct status *st);
 
-/* Makes of a call as it is written, whose blocks have so many dims, one of the table above: what others are short for, and dims
- * that count from the end (-1 is the last) from the start. n: positions over its axes. */
+/* Rewrites a call as the user gave it, for blocks with `dims` dims, into a form of the table above: shorthand
+ * ops become what they stand for, and negative dims (-1 is the last) count from the start. n: positions over
+ * its axes. */
 int call_resolve(struct call *call, int n, int dims, struct status *st);
 
-/* The groups that do it together, in the order of their positions. Also checks what does not depend on the
- * blocks: the pairs (no position sends or receives twice), the root, that groups are given where they may be.
- */
+/* The groups of devices that take part together, in the order of their positions. Also checks everything that
+ * does not depend on the blocks: the pairs (no position sends or receives twice), the root, and that the op
+ * accepts groups. */
 int call_groups(const struct call *call, const struct axes *axes, struct groups *groups, struct status *st);
 
 /* Position that sends to `position`, -1 if none does: ppermute, ring_shift and broadcast. */

@@ -44,7 +44,8 @@ void cases_free(struct cases *cases)
     *cases = (struct cases){0};
 }
 
-/* A value in the notation of the command line: null is None, a list stands in brackets, a mapping is name=value, ... */
+/* Prints a value in the notation of the command line: null is None, a list stands in brackets, a mapping is
+ * name=value, ... */
 static int print_value(const struct node *node, const char *brackets, FILE *out, struct status *st)
 {
     bool list = node->kind == NODE_SEQUENCE, mapping = node->kind == NODE_MAPPING;
@@ -65,7 +66,7 @@ static int print_value(const struct node *node, const char *brackets, FILE *out,
     return code;
 }
 
-/* As they stand in a file. */
+/* The keys of a case, in the order in which a file has them. */
 static const struct {
     const char *name;
     const char *brackets;
@@ -147,7 +148,8 @@ int case_set(struct example *example, enum case_field field, const char *text, s
     }
 }
 
-/* What a case says by a name; of a tuple that of a part, by its plural, or what all share. NULL: nothing. */
+/* The value of a key of a case; for a part of a tuple, from the list of the plural key or from the key that
+ * all parts share. NULL if there is none. */
 static const struct node *part_of(const struct node *node, const char *name, int part)
 {
     char plural[32];
@@ -214,7 +216,7 @@ static int read_array(const struct node *node, const char *name, int part, struc
     return at ? array_of_node(at, array, st) : node_need(node, name, &at, st);
 }
 
-/* As NumPy has it, a whole type takes no number that it does not hold. */
+/* Like NumPy, refuses numbers that an integer type cannot hold. */
 static int set_dtype(struct array *input, enum dtype_id dtype, struct status *st)
 {
     const char *name = dtype_info(dtype)->jax;
@@ -237,14 +239,14 @@ int case_resolve(struct example *example, struct status *st)
     return call_resolve(call, axis_list_size(&call->axes, &example->axes), dims, st);
 }
 
-/* The parts of a tuple, 1 of what is none. */
+/* The number of parts of a tuple; 1 if the case is no tuple. */
 static int count_parts(const struct node *node)
 {
     const struct node *inputs = node->kind == NODE_MAPPING ? node_get(node, "inputs") : NULL;
     return inputs && inputs->kind == NODE_SEQUENCE && inputs->count > 0 ? inputs->count : 1;
 }
 
-/* Whatever is said of each part is said of as many. */
+/* Every plural key must list as many entries as there are parts. */
 static int check_parts(const struct node *node, struct status *st)
 {
     static const char *const lists[] = {"inputs", "outputs", "in_specs", "out_specs", "dtypes"};
@@ -326,7 +328,7 @@ void case_free_blocks(struct array *block, int devices)
     free(block);
 }
 
-/* pmap: the devices lie along dim 0, of which each has one row. */
+/* The sharding of a pmap: the devices lie along dim 0, and each has one row of it. */
 static struct spec spec_of(const struct example *example, const struct spec *spec)
 {
     struct spec rows = {.dims = 1};
@@ -353,7 +355,7 @@ int case_blocks(const struct example *example, struct array block[], struct stat
     code = spec_shard(&spec, &example->axes, input, block, st);
     for (int i = 0; i < devices && code == 0; i++) {
         struct array cut = block[i];
-        if (example->pmap) /* and they do not see it */
+        if (example->pmap) /* devices do not see dim 0 */
             array_remove_dim(&cut, 0);
         code = local_apply(&example->local, &cut, &block[i], st);
         array_free(&cut);
@@ -363,7 +365,8 @@ int case_blocks(const struct example *example, struct array block[], struct stat
     return code;
 }
 
-/* The blocks with dims more: that which pmap's devices do not see, or those of a scalar. */
+/* Adds leading dims of length 1 to the blocks: the dim that pmap's devices do not see, or the dims of a
+ * scalar's spec. */
 static int add_dims(const struct example *example, int dims, const struct array block[], struct array row[],
                     struct status *st)
 {

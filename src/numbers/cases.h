@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to numbers/. */
 /*
- * cases: a whole example of a collective: mesh, specs, call, local step, input, and what must come out.
+ * cases: a whole example of a collective: mesh, specs, call, local step, input, and expected output.
  *
- * It is what the command line describes when it evaluates one collective, and what a file of cases holds many
- * of (tests/golden/jax_collectives.json; the fields stand in cases.c). Two styles: `shard_map` cuts
- * a global array by in_spec and joins the results by out_spec; with `pmap` dim 0 of input and output is the
- * device.
+ * The command line describes one case when it evaluates a collective, and a file of cases holds many
+ * (tests/golden/jax_collectives.json; the fields stand in cases.c). Two styles: `shard_map` cuts a global
+ * array by in_spec and joins the results by out_spec; with `pmap` dim 0 of input and output is the device.
  *
  *     blocks of the input -> local step -> collective -> result from the blocks
  *
@@ -31,8 +30,8 @@ enum { CASE_ID = 64 };
 
 struct example {
     char id[CASE_ID];
-    struct status fault; /* why it cannot be read; code 0: it can */
-    int line;            /* in its file, 0 if there is none */
+    struct status fault; /* why it cannot be read; code 0: it is valid */
+    int line;            /* in its file, 0 if it comes from no file */
     int part; /* of a tuple, for which JAX makes the call once for each of its arrays; 0 of what is none */
     bool pmap;
     struct axes axes;
@@ -42,7 +41,7 @@ struct example {
     bool typed; /* as `dtype` says; else the input has the type that its numbers have in JAX */
     enum dtype_id dtype;
     struct array input;
-    struct array output; /* what must come out */
+    struct array output; /* the expected output */
 };
 
 struct cases {
@@ -52,7 +51,8 @@ struct cases {
 
 void case_free(struct example *example);
 
-/* Sets what has a notation, from its text; the mesh before what names its axes. A group is of positions over the axes. */
+/* Sets a field that has a notation from its text; the mesh comes before the fields that name its axes. Groups
+ * are lists of positions over the axes. */
 enum case_field {
     CASE_STYLE,
     CASE_MESH,
@@ -69,19 +69,21 @@ enum case_field {
 };
 int case_set(struct example *example, enum case_field field, const char *text, struct status *st);
 
-/* The call as it stands in call.h's table, once all of it is set, and the input, which gets its type; case_blocks() takes no
- * others. */
+/* Brings the call into a form of call.h's table, once all its fields are set, and gives the input its type.
+ * case_blocks() needs a resolved case. */
 int case_resolve(struct example *example, struct status *st);
 
-/* Reads a file of cases, of a tuple each part as an item. One that is wrong has its fault and stops no other. */
+/* Reads a file of cases; each part of a tuple becomes a case. A case that is wrong keeps its fault and does
+ * not stop the others. */
 int cases_load(struct cases *cases, const char *path, struct status *st);
 void cases_free(struct cases *cases);
 
-/* What each device holds when the collective starts: the cut input, after the local step. */
+/* The blocks of all devices when the collective starts: the input is sharded, then the local step runs. */
 int case_blocks(const struct example *example, struct array block[], struct status *st);
 
-/* The result from what each device holds at the end. For shard_map it fails where devices differ along an
- * axis that out_spec does not name. An axis_index, a scalar, gets the dims of out_spec, as nothing joins scalars. */
+/* The result, assembled from the blocks of all devices at the end. For shard_map it fails if devices differ
+ * along an axis that out_spec does not name. An axis_index is a scalar and gets the dims of out_spec, as
+ * nothing joins scalars. */
 int case_result(const struct example *example, const struct array block[], struct array *result,
                 struct status *st);
 

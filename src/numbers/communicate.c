@@ -6,7 +6,7 @@
 #include "numbers/definition.h"
 #include "numbers/frame.h"
 
-/* The call of JAX's that a collective is; CALL_NONE if it has no definition here. */
+/* The JAX call that a collective stands for; CALL_NONE if it has no definition here. */
 static enum call_op call_of(const struct frame *frame, int32_t at)
 {
     static const struct {
@@ -22,7 +22,7 @@ static enum call_op call_of(const struct frame *frame, int32_t at)
     return CALL_NONE;
 }
 
-/* psum, pmax or pmin, by what is applied. */
+/* Finds psum, pmax or pmin from the computation that a reduction applies. */
 static int reduction(const struct frame *frame, int32_t at, enum call_op *op)
 {
     int32_t body = (int32_t)module_number(frame->module, at, ATTR_TO_APPLY, -1);
@@ -47,7 +47,8 @@ static int permute_pairs(const struct frame *frame, int32_t at, struct call *cal
     return 0;
 }
 
-/* The call of JAX that the instruction is, and its groups: one of all devices for permutes, whose pairs are positions in it. */
+/* The JAX call that the instruction stands for, and its groups. Permutes have one group of all devices, and
+ * their pairs are positions in it. */
 static int find_call(const struct frame *frame, int32_t at, struct call *call, struct groups *groups)
 {
     const struct module *module = frame->module;
@@ -86,7 +87,7 @@ static bool is_within(int64_t first, int64_t count, int64_t rows)
     return first >= 0 && count >= 0 && first <= rows - count;
 }
 
-/* What the device at position i sends to the one at j. */
+/* Copies the rows that the device at position i sends to the device at position j. */
 static int send(const struct frame *frame, int32_t at, const int member[], int i, int j, struct array *to)
 {
     const struct array *from = array_of(frame, at, INPUT, member[i]);
@@ -128,9 +129,10 @@ static int check_shapes(const struct frame *frame, int32_t at, const struct grou
                           groups->size);
 }
 
-/* By its definition (XLA's operation semantics; jax.lax.ragged_all_to_all): device i of a group sends to device j rows
- * send_size[j] of its input from input_offset[j] on, which go into j's output from i's output_offset[j] on; what nobody writes
- * stays as it was. recv_size only says again what the senders say, and must. */
+/* By its definition (XLA's operation semantics; jax.lax.ragged_all_to_all): device i of a group sends to
+ * device j rows send_size[j] of its input from input_offset[j] on, which go into j's output from i's
+ * output_offset[j] on; rows that no device writes keep their old values. recv_size must equal the sizes that
+ * the senders give. */
 static int exchange_rows(struct frame *frame, int32_t at, struct value *result)
 {
     struct groups groups = {0};
@@ -149,7 +151,7 @@ static int exchange_rows(struct frame *frame, int32_t at, struct value *result)
     return code;
 }
 
-/* Sets part[operand] by the call that the instruction is. */
+/* Computes part[operand] of the result by the JAX call. */
 static int apply(struct frame *frame, int32_t at, struct value *part[])
 {
     int operands = module_at(frame->module, at)->operands, code = 0;
@@ -169,7 +171,8 @@ static int apply(struct frame *frame, int32_t at, struct value *part[])
     return code;
 }
 
-/* Of several operands, a tuple of each; of a start, what it was given and what will come. */
+/* Wraps the parts as the instruction's result: a tuple for several operands; for a start, a tuple of its
+ * operands and results. */
 static struct value *wrap(const struct frame *frame, int32_t at, struct value *const part[])
 {
     bool start = opcode_info(module_at(frame->module, at)->opcode)->class == CLASS_START;

@@ -66,7 +66,7 @@ static int apply_dot(const struct operation *op, struct array *out)
     return code;
 }
 
-/* With the dims that go away last, each element of the result is made of neighbours. */
+/* The reduced dims are moved to the end first, so that each element of the result is made of neighbours. */
 static int apply_reduce(const struct operation *op, struct array *out)
 {
     const struct array *in = op->operand[0];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A group, and whose result is made. */
+/* A group of devices, and the position whose result is computed. */
 struct group {
     const struct call *call;
     int n, position, first; /* of n members; `first`: of the first group */
@@ -24,7 +24,7 @@ static int cut(const struct group *g, const struct array *block, int dim, struct
     return code;
 }
 
-/* Of the rows that position k sends, in the order of whom they go to, those for this position. */
+/* Of the rows that position k sends, ordered by destination, cuts out the rows for this position. */
 static int cut_rows(const struct group *g, int k, struct array *part, struct status *st)
 {
     const int64_t *rows = g->call->rows + (ptrdiff_t)k * g->n;
@@ -34,7 +34,7 @@ static int cut_rows(const struct group *g, int k, struct array *part, struct sta
     return array_slice(&g->in[g->member[k]], 0, low, low + rows[g->position], part, st);
 }
 
-/* What the result needs of position k's block. */
+/* Takes the part of position k's block that the result needs. */
 static int take_part(const struct group *g, int k, struct array *part, struct status *st)
 {
     const struct array *block = &g->in[g->member[k]];
@@ -59,8 +59,8 @@ static double combine(enum call_op op, double a, double b)
     return a + b;
 }
 
-/* psum and its like: out = part of 0 + part of 1 + ...; pmean: over n, or over the size of the first group where sizes differ,
- * as JAX 0.10.2 does (jax/_src/lax/parallel.py, psum of a constant). */
+/* psum and the like: out = part of 0 + part of 1 + ...; pmean: over n, or over the size of the first group
+ * where sizes differ, as JAX 0.10.2 does (jax/_src/lax/parallel.py, psum of a constant). */
 static int reduce(const struct group *g, struct array *out, struct status *st)
 {
     int code = take_part(g, 0, out, st);
@@ -82,7 +82,8 @@ static int reduce(const struct group *g, struct array *out, struct status *st)
     return 0;
 }
 
-/* all_gather and its like: the parts in the order of positions along a dim. Not tiled, the dim is a new one. */
+/* all_gather and the like: the parts in the order of positions along a dim. Not tiled, the dim is a new one.
+ * */
 static int join(const struct group *g, struct array *out, struct status *st)
 {
     enum call_op op = g->call->op;
@@ -106,7 +107,7 @@ static int join(const struct group *g, struct array *out, struct status *st)
     return code;
 }
 
-/* ppermute and its like: the block of whoever sends; zeros where nobody does. */
+/* ppermute and the like: the block of the sender; zeros if there is none. */
 static int move(const struct group *g, struct array *out, struct status *st)
 {
     enum call_op op = g->call->op;

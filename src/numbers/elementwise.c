@@ -57,7 +57,7 @@ double elementwise_binary(enum opcode opcode, double a, double b)
     case HLO_XOR:
         return (double)((int64_t)a ^ (int64_t)b);
     default:
-        return NAN; /* no row of the table below */
+        return NAN; /* not in the table below */
     }
 }
 
@@ -79,7 +79,7 @@ static int apply_binary(const struct operation *op, struct array *out)
     return 0;
 }
 
-/* Whole numbers drop the fraction; pred is whether it is not 0. */
+/* Converting to a whole type drops the fraction; converting to pred tests for non-zero. */
 static int apply_convert(const struct operation *op, struct array *out)
 {
     bool pred = module_shape_of(op->module, op->instruction)->dtype == DTYPE_PRED;

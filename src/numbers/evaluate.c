@@ -12,7 +12,7 @@
 #include "numbers/memory.h"
 #include "numbers/pack.h"
 
-/* The mesh must be the example's, however it is laid. */
+/* The mesh must have the axes of the example; its layout on the slice is free. */
 static int check_mesh(const struct example *example, const struct mesh *mesh, struct status *st)
 {
     char has[AXES_TEXT], needs[AXES_TEXT];
@@ -43,7 +43,7 @@ static bool permutes(const struct call *call)
     return call->op == CALL_PPERMUTE || call->op == CALL_RING_SHIFT;
 }
 
-/* What --size counts: see the table of collectives. */
+/* The number of elements that --size counts for this collective (see the table of collectives). */
 static int64_t whole_elements(const struct evaluation *e)
 {
     enum call_op op = e->example->call.op;
@@ -51,7 +51,7 @@ static int64_t whole_elements(const struct evaluation *e)
     return op == CALL_ALL_GATHER || op == CALL_ALL_TO_ALL ? block * e->groups.size : block;
 }
 
-/* What XLA would choose on the rings that are open. */
+/* Finds the schedule that XLA would choose on the open rings. */
 static int find_config(struct evaluation *e, struct status *st)
 {
     const struct ring *ring[COLLECTIVE_RINGS];
@@ -72,8 +72,9 @@ static int find_config(struct evaluation *e, struct status *st)
     return choice_follow(&of, e->rings.rings, call->divide.count > 0, &e->config, &e->follows, st);
 }
 
-/* A ring an axis, as `run` has them; one ring through all where there are more axes than rings; groups in the
- * order of their members. Ragged buffers are packed in the order of positions, so their ring must have it. */
+/* Opens one ring per axis, as `run` does; one ring through all axes if there are fewer rings than axes;
+ * groups in the order of their members. Ragged buffers are packed in the order of positions, so their ring
+ * must follow it. */
 static int open_rings(struct evaluation *e, const struct collective_spec *plan, struct status *st)
 {
     const struct call *call = &e->example->call;
@@ -90,7 +91,7 @@ static int open_rings(struct evaluation *e, const struct collective_spec *plan, 
                : ring_set_of_axes(&e->rings, e->mesh, &list, st);
 }
 
-/* Chunks are numbered as buffers are cut: by pieces on the rings. */
+/* Numbers chunks as buffers are cut: by their places on the rings. */
 static int number_chunks(struct evaluation *e, struct status *st)
 {
     int n = e->groups.size, slots = e->groups.count * n;
@@ -113,7 +114,7 @@ static int number_chunks(struct evaluation *e, struct status *st)
     return 0;
 }
 
-/* Whom each chip sends to. */
+/* Finds the chip that each chip sends to. */
 static int find_targets(const struct evaluation *e, int32_t target[], struct status *st)
 {
     const struct call *call = &e->example->call;
@@ -134,7 +135,7 @@ static int find_targets(const struct evaluation *e, int32_t target[], struct sta
     return code;
 }
 
-/* Elements of the rows from each position to each. */
+/* The elements that each position sends to each other position. */
 static int64_t count_rows(const struct evaluation *e, int64_t pair[])
 {
     const struct array *block = &e->start[0];
@@ -144,7 +145,7 @@ static int64_t count_rows(const struct evaluation *e, int64_t pair[])
     return sum;
 }
 
-/* Its way: of the best, or of XLA, whose choice is there. */
+/* Chooses the algorithm: the best one, or XLA's choice, which is known by now. */
 static int choose(struct evaluation *e, const struct collective *collective, struct collective_spec *spec,
                   struct status *st)
 {
@@ -175,7 +176,7 @@ static struct collective_spec spec_of(struct evaluation *e, int n, const struct 
     return spec;
 }
 
-/* Appends the collective of the groups of n members; the rings are theirs. */
+/* Appends the collective for the groups of n members, on the rings of these groups. */
 static int append(struct evaluation *e, int members, const struct collective_spec *plan, struct status *st)
 {
     const struct call *call = &e->example->call;
@@ -205,7 +206,7 @@ static int append(struct evaluation *e, int members, const struct collective_spe
     return code;
 }
 
-/* The same for each size that groups have. Whoever is alone has its result. */
+/* Appends the collective once for each size of group. A group of one already has its result. */
 static int append_sizes(struct evaluation *e, const struct collective_spec *plan, struct status *st)
 {
     struct groups some;
@@ -230,8 +231,8 @@ static int append_sizes(struct evaluation *e, const struct collective_spec *plan
     return code;
 }
 
-/* Fills in rings, order, chunk, buffers and program; groups and start are there. Where sizes differ, nothing is cut in chunks
- * that are anyone's own. */
+/* Fills in rings, order, chunk, buffers and program; groups and start are set. If groups differ in size,
+ * buffers have no chunks that belong to one position. */
 static int build(struct evaluation *e, const struct collective_spec *plan, struct status *st)
 {
     bool uneven = groups_are_uneven(&e->groups);
@@ -284,8 +285,8 @@ void evaluation_close(struct evaluation *e)
     *e = (struct evaluation){0};
 }
 
-/* Where member i of the groups has its numbers: the start of its buffer, or of its own chunk of n in one. Where nobody has
- * anything to send, there are no buffers: NULL. */
+/* The memory of member i of the groups: the start of its buffer, or its own chunk of n in the buffer. NULL if
+ * the program has no buffers, since no device sends anything. */
 static double *buffer_of(const struct evaluation *e, int i, const struct memory *memory, bool out,
                          int64_t chunk)
 {
@@ -295,8 +296,9 @@ static double *buffer_of(const struct evaluation *e, int i, const struct memory 
     return buffer < 0 ? NULL : memory_of(memory, chip, buffer) + e->chunk[device] * chunk;
 }
 
-/* What member i holds at the start. An all-gather's buffer has room for all, and of a broadcast only the root has
- * anything; what nobody writes stays NaN. Where no pair of a ppermute ends there are zeros. */
+/* Fills in the data of member i at the start. An all-gather's buffer has room for all blocks, and only the
+ * root of a broadcast has data; elements that are not set stay NaN. Positions of a ppermute without a source
+ * start with zeros. */
 static void fill_one(const struct evaluation *e, int i, const struct memory *memory)
 {
     const struct call *call = &e->example->call;
@@ -307,19 +309,20 @@ static void fill_one(const struct evaluation *e, int i, const struct memory *mem
     double *out = buffer_of(e, i, memory, true, 0);
     if (out && call->op == CALL_PPERMUTE)
         memset(out, 0, (size_t)elements * sizeof *out);
-    if (in && e->follows && e->config.as_all_reduce && call->op == CALL_ALL_GATHER) /* it adds to zeros */
+    if (in && e->follows && e->config.as_all_reduce &&
+        call->op == CALL_ALL_GATHER) /* its result is added to zeros */
         memset(buffer_of(e, i, memory, false, 0), 0, (size_t)(n * elements) * sizeof *in);
     if (in && (call->op != CALL_BROADCAST || i % n == call->root))
         pack_block(call, n, e->order + i - i % n, block, in);
 }
 
-/* What it holds at the end, in the shape that the definition gives it. A ppermute without a pair has no buffers and leaves
- * zeros; nor has who is alone, and keeps what it has. */
+/* Reads the data of member i at the end, in the shape of the definition. A ppermute without pairs has no
+ * buffers and results in zeros; a group of one has no buffers either and keeps its block. */
 static int read_one(struct evaluation *e, int i, const struct memory *memory, struct status *st)
 {
     const struct call *call = &e->example->call;
     int device = e->groups.member[i],
-        n = groups_length(&e->groups, 0); /* the others' is the same, or pmean takes it */
+        n = groups_length(&e->groups, 0); /* pmean divides all groups by the first one's size */
     enum dtype_id sum = call_sum_dtype(call->op, e->start[device].dtype);
     const struct array *want = &e->want[device];
     struct array *got = &e->got[device];
@@ -370,9 +373,9 @@ int evaluation_run(struct evaluation *e, const struct execute_options *options, 
     return code;
 }
 
-/* How far two sums of the same n numbers may be apart: each of the n - 1 additions of either rounds a partial sum,
- * at most n times the largest number, by epsilon/2. Sums of whole numbers that a significand holds do not round, but means of them do;
- * whole types never. */
+/* How far two sums of the same n numbers may be apart: each of the n - 1 additions of either rounds a partial
+ * sum, at most n times the largest number, by epsilon/2. Sums of whole numbers that fit in a significand are
+ * exact, but their means are rounded; integer types never round. */
 static double rounding(const struct evaluation *e, double epsilon)
 {
     double largest = 0, n = e->groups.size;
@@ -384,7 +387,7 @@ static double rounding(const struct evaluation *e, double epsilon)
             whole &= floor(value) >= value;
         }
     if (e->example->call.op == CALL_PMEAN &&
-        array_is_whole(&e->start[0])) /* what wraps around stays below largest */
+        array_is_whole(&e->start[0])) /* integers that wrap around stay small */
         return n * epsilon * fmax(largest, 1);
     if (array_is_whole(&e->start[0]))
         return 0;
@@ -393,7 +396,7 @@ static double rounding(const struct evaluation *e, double epsilon)
     return n * n * epsilon * largest;
 }
 
-/* "[0, 1]": where element `at` stands. */
+/* Prints the index of element `at`, "[0, 1]". */
 static void print_place(const struct array *array, int64_t at, char text[static ARRAY_TEXT])
 {
     int64_t index[ARRAY_DIMS];
@@ -425,7 +428,7 @@ static int compare(const struct array *got, const struct array *want, double tol
 
 int evaluation_check(const struct evaluation *e, struct status *st)
 {
-    /* Copies, largest and smallest are exact whatever they are of. */
+    /* Copies, maxima and minima are exact for every type. */
     enum call_op op = e->example->call.op;
     bool sums = call_reduces(op) && op != CALL_PMAX && op != CALL_PMIN;
     enum dtype_id dtype = e->start[0].dtype;

@@ -5,13 +5,14 @@
  *     blocks -> pack -> memory of the program -> executor -> memory -> unpack -> blocks
  *                              ^ written by the builder of the collective, on the rings of the mesh
  *
- * Every number that comes out has travelled along the program's sends; the definition is only held against it.
- * A device of the example is a chip of the mesh, by the mesh's numbering. Chunks of buffers stand in the order
- * of ring positions, which need not be that of the group: `order` and `chunk` translate. Groups of unequal size are as many
- * collectives as there are sizes, side by side in one program, each with buffers of its own.
+ * Every number that comes out has travelled along the program's sends; the definition is only compared with
+ * it. A device of the example is a chip of the mesh, by the mesh's numbering. Chunks of buffers stand in the
+ * order of ring positions, which may differ from the order of the group: `order` and `chunk` translate.
+ * Groups of unequal size make one collective per size, side by side in one program, each with its own
+ * buffers.
  *
- * Whole numbers must come out exact. Sums of fractions may differ in what rounding leaves when a ring adds up
- * in another order than the definition.
+ * Whole numbers must come out exact. Sums of fractions may differ by rounding, as a ring adds up in another
+ * order than the definition.
  *
  * Units: bytes, seconds. Errors: STATUS_INPUT where the example does not fit its mesh or its call; STATUS_CHECK
  * where the schedule is wrong. Ownership: the caller's struct, ended by evaluation_close(), safe when zeroed and
@@ -31,7 +32,7 @@
 #include "numbers/execute.h"
 #include "program/program.h"
 
-/* Whose schedule: the plan's, ALGORITHM_BEST on its rings, or ALGORITHM_XLA of a chip. */
+/* The schedule to evaluate: the plan's, ALGORITHM_BEST on its rings, or ALGORITHM_XLA for a chip. */
 struct evaluate_choice {
     enum algorithm algorithm;
     const char *chip;
@@ -43,32 +44,34 @@ struct evaluation {
     struct evaluate_choice choice;
     enum ring_kind kind; /* as it is done: round rings, or by a pattern; */
     enum pattern pattern;
-    bool follows; /* or as XLA would */
+    bool follows; /* or XLA's choice */
     struct collective_config config;
-    struct groups groups;  /* devices that do it together, in the order of their positions */
-    struct ring_set rings; /* none where no ring is walked */
+    struct groups groups;  /* devices that take part together, in the order of their positions */
+    struct ring_set rings; /* none if the schedule needs no ring */
     int32_t *order;        /* [groups]: in each group, the position whose chunk is number i */
     int32_t *chunk;        /* [devices]: the chunk that is a device's own */
     struct collective_buffers
         *buffers; /* [groups.size + 1]: of the groups of so many; below 0: there are none */
     struct program program;
-    struct array *start; /* [devices]: what each holds when the collective starts */
-    struct array *want;  /* [devices]: what each must hold at the end, by definition */
-    struct array *got;   /* [devices]: what it does hold; empty before evaluation_run() */
+    struct array *start; /* [devices]: the block of each when the collective starts */
+    struct array *want;  /* [devices]: the expected block at the end, by definition */
+    struct array *got;   /* [devices]: the actual block at the end; empty before evaluation_run() */
 };
 
-/* Cuts the input, applies the definition and builds the program; nothing has moved yet. "none" has a program
- * without ops. Of `plan` the schedule counts: kind, all_to_all, ties, routes, bytes of an element (0 is 1), set-up, and rings, 1
- * for one ring through several axes instead of a ring each (0). The rest follows from the example. */
+/* Shards the input, applies the definition and builds the program, but does not run it. "none" gets a program
+ * without ops. Of `plan` only the schedule is used: kind, all_to_all, ties, routes, bytes of an element (0 is
+ * 1), set-up, and rings, 1 for one ring through several axes instead of a ring each (0). The rest follows
+ * from the example. */
 int evaluation_open(struct evaluation *evaluation, const struct example *example, const struct mesh *mesh,
                     const struct collective_spec *plan, struct status *st);
-/* The same by a choice; where XLA's cannot be simulated on the groups, or says nothing, by the plan. */
+/* The same with a choice of schedule; if XLA's choice is unknown or cannot be simulated on the groups, the
+ * plan is used. */
 int evaluation_open_as(struct evaluation *evaluation, const struct example *example, const struct mesh *mesh,
                        const struct collective_spec *plan, const struct evaluate_choice *choice,
                        struct status *st);
 void evaluation_close(struct evaluation *evaluation);
 
-/* Moves the numbers, from the start each time. `options` as execute() takes them. */
+/* Executes the program, each time from the initial blocks. `options` as for execute(). */
 int evaluation_run(struct evaluation *evaluation, const struct execute_options *options, struct status *st);
 
 /* Does every device hold what the definition says? STATUS_CHECK names the first device and element. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An event is an op on a chip, numbered op * chips + chip. It waits until all that it comes after has happened, is in flight
- * with what it has taken of its source, and is delivered. The events are gone through again and again until none is left:
- * there are no queues, so that each pace is a few lines.
+ * An event is an op on a chip, numbered op * chips + chip. It waits for its dependencies, then is in flight
+ * with the data it has read from its source, then is delivered. The executor loops over all events until none
+ * is left: there are no queues, so that each pace takes only a few lines.
  */
 #include "numbers/execute.h"
 
@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "program/selection.h"
 
-/* What a send has taken of its source, and where it goes. */
+/* The data that a send has read from its source, and its destination. */
 struct taken {
     double *value; /* [elements] */
     int64_t elements;
@@ -31,10 +31,10 @@ struct run {
     int64_t events;
     unsigned char *state; /* [events] */
     int32_t *comes;       /* [events] sends of the op that are still to arrive at the chip */
-    double **value;       /* [events] what was taken when it started; NULL without a payload */
+    double **value;       /* [events] the data read at the start; NULL without a payload */
     int64_t *flight;      /* [flights] events */
     int64_t flights;
-    int32_t *rank; /* [chips] who goes first at the early pace */
+    int32_t *rank; /* [chips] priority of the chips at the early pace */
 };
 
 static int64_t draw(struct run *run, int64_t below)
@@ -72,7 +72,7 @@ static int take(const struct run *run, const struct payload *payload, int chip, 
     return code;
 }
 
-/* What an event takes now; nothing without a payload. */
+/* Reads the source of an event; reads nothing without a payload. */
 static int take_event(const struct run *run, int64_t event, struct taken *taken, struct status *st)
 {
     int32_t o = (int32_t)(event / run->chips);
@@ -88,7 +88,7 @@ static int take_event(const struct run *run, int64_t event, struct taken *taken,
     return code;
 }
 
-/* It reads its source now. */
+/* Starts an event: it reads its source now. */
 static int start(struct run *run, int64_t event, struct status *st)
 {
     struct taken taken;
@@ -103,7 +103,7 @@ static int start(struct run *run, int64_t event, struct status *st)
     return 0;
 }
 
-/* Puts what a send carries in place, unless its source is no longer what was taken. */
+/* Writes the payload of a send to its destination; fails if the source has changed since it was read. */
 static int land(struct run *run, int64_t event, int to, struct status *st)
 {
     int32_t o = (int32_t)(event / run->chips);
@@ -165,8 +165,9 @@ static bool may_start(const struct run *run, int32_t o, int chip)
     return true;
 }
 
-/* Starts what may start, and delivers some of what is in flight. Late: all that may starts before anything is delivered;
- * early: chip by chip, each as far as it gets; mixed: some of it. *idle: nothing was left to do. */
+/* Starts ready events and delivers some of the events in flight. Late: starts all ready events before any
+ * delivery; early: chip by chip, each as far as it gets; mixed: some of both. *idle: nothing was left to do.
+ * */
 static int advance(struct run *run, bool *idle, struct status *st)
 {
     bool early = run->options.pace == EXECUTE_EARLY, mixed = run->options.pace == EXECUTE_MIXED;
@@ -203,7 +204,7 @@ static void run_free(struct run *run)
     free(run->rank);
 }
 
-/* What takes part waits, and each chip counts what comes to it. */
+/* Marks all events of participating chips as waiting and counts the sends that arrive at each chip. */
 static void set_out(struct run *run)
 {
     const struct program *p = run->program;

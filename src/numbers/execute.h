@@ -3,9 +3,9 @@
 /*
  * execute: the data executor, which moves real numbers along a program's sends and combines them.
  *
- * It knows nothing of collectives: only payloads, who takes part, and what each op waits for. It has no clock
- * either. It is an adversary: of all the orders that the program's dependencies allow it takes a bad one, so
- * that a dependency that is missing shows as wrong numbers.
+ * It knows nothing of collectives: only payloads, participants and dependencies. It has no clock either. It
+ * is an adversary: of all the orders that the program's dependencies allow it takes a bad one, so that a
+ * dependency that is missing shows as wrong numbers.
  *
  *   late    everything reads its source as soon as it may, and nothing is delivered until nothing else can
  *           start: whoever does not wait reads what is not there yet
@@ -32,7 +32,8 @@ enum { EXECUTE_EVENTS = 1 << 26 }; /* ops times chips */
 
 enum execute_pace { EXECUTE_LATE, EXECUTE_EARLY, EXECUTE_MIXED, EXECUTE_PACES };
 
-/* What one op did for one chip, when it is delivered. A product stays on its chip: from = to. */
+/* What one op did for one chip, when it is delivered. A compute with a payload stays on its chip: from = to.
+ * */
 struct execute_move {
     int32_t op;
     int from, to;

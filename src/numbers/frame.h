@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to numbers/. */
 /*
- * frame: one run of a computation on the devices that take part in it; and the three kinds of instructions.
+ * frame: one run of a computation on the devices that take part in it; and the rules of its three kinds of
+ * instructions.
  *
  *   local       makes an array from arrays of the same device: a row of a table (elementwise.c, shaping.c, contract.c, by_rows.c);
  *               attention.c
@@ -50,7 +51,7 @@ struct operation_rule {
     double (*unary)(double a); /* what the elementwise ones of one operand do to each element */
 };
 
-/* Each ends with a rule without apply. */
+/* Each table ends with a rule without apply. */
 extern const struct operation_rule elementwise_rules[], shaping_rules[], contract_rules[], rows_rules[];
 
 /* out[rows][columns] += left . right, where left[i][k] stands at i * step[0] + k * step[1] and right is [inner][columns]. */
@@ -59,17 +60,18 @@ void contract_add(const int64_t size[static 3], const double left[], const int64
 
 /* Two numbers combined by an elementwise opcode. */
 double elementwise_binary(enum opcode opcode, double a, double b);
-/* The opcode by which the root of a computation of two scalars combines them: add, maximum ...; HLO_OPCODES if it is no such. */
+/* The opcode by which the root of a computation of two scalars combines them: add, maximum ...; HLO_OPCODES
+ * if it does anything else. */
 enum opcode elementwise_combine(const struct module *module, int32_t computation);
 
 /* Sets the value of a collective, or of its start. Any other opcode has no definition, and fails. */
 int communicate(struct frame *frame, int32_t instruction);
 
-/* The kernels of attention; any other custom call has no definition. */
+/* Does attention.c implement this custom call? Other custom calls have no definition. */
 bool attention_knows(const struct module *module, int32_t instruction);
 int attention_run(struct frame *frame, int32_t instruction);
 
-/* Fails at an instruction; returns STATUS_INPUT. */
+/* Reports a failure at an instruction; returns STATUS_INPUT. */
 int interpret_fail(const struct module *module, int32_t instruction, struct status *st, const char *format,
                    ...) __attribute__((format(printf, 4, 5)));
 

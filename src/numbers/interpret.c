@@ -19,7 +19,7 @@ int interpret_fail(const struct module *module, int32_t instruction, struct stat
     return status_fail(st, STATUS_INPUT, "%s: %s", module_name_at(module, instruction), why);
 }
 
-/* An array of a shape of the module, zeroed. Fractions are doubles whatever their type. */
+/* An array of a shape of the module, zeroed. All floating-point types are stored as doubles. */
 static int zeroed(const struct module *module, int32_t shape, struct array *out, struct status *st)
 {
     const struct shape *s = &module->shape[shape];
@@ -84,7 +84,7 @@ static int run_local(struct frame *frame, int32_t at, const struct operation_rul
     return code;
 }
 
-/* The values of an instruction's operands, in memory of the caller's; NULL if memory is out. */
+/* The values of an instruction's operands, in an array that the caller frees; NULL if memory is out. */
 static struct value **operands_of(const struct frame *frame, int32_t at)
 {
     int operands = module_at(frame->module, at)->operands;
@@ -104,7 +104,7 @@ static int run_called(struct frame *frame, int32_t at, int32_t computation)
     return code;
 }
 
-/* Do the active devices go on? -1: they disagree. */
+/* Does the loop continue on the active devices? -1: they disagree. */
 static int agree(const struct frame *frame, const struct value *pred)
 {
     int all = -2;
@@ -142,7 +142,8 @@ static int run_loop(struct frame *frame, int32_t at)
     return code;
 }
 
-/* The branch that a device takes: operand 0 is pred (true, false) or a number, the last branch where it is out of range. */
+/* The branch that a device takes: operand 0 is a pred (true, false) or a number; a number out of range means
+ * the last branch. */
 static int branch_of(const struct frame *frame, int32_t at, int device, int branches, bool pred)
 {
     double which = frame_operand(frame, at, 0)->array[device].data[0];
@@ -151,7 +152,7 @@ static int branch_of(const struct frame *frame, int32_t at, int device, int bran
     return which >= 0 && which < branches ? (int)which : branches - 1;
 }
 
-/* Runs one branch on the devices that take it. Its result joins that of the branches before. */
+/* Runs one branch on the devices that take it, and merges its result with those of the branches before. */
 static int run_branch(struct frame *frame, int32_t at, int32_t computation, int operand, const bool active[])
 {
     struct value *argument = frame_operand(frame, at, operand), *result = NULL;
@@ -202,7 +203,7 @@ static struct value *make_tuple(const struct frame *frame, int32_t at)
     return made;
 }
 
-/* Instructions that only hand values on. */
+/* Evaluates instructions that only pass values on. */
 static struct value *hand_on(const struct frame *frame, int32_t at)
 {
     struct value *from;
@@ -213,7 +214,7 @@ static struct value *hand_on(const struct frame *frame, int32_t at)
         return make_tuple(frame, at);
     case HLO_GET_TUPLE_ELEMENT:
         return value_keep(frame_operand(frame, at, 0)->part[module_number(frame->module, at, ATTR_INDEX, 0)]);
-    default: /* a done: of what was given and what came, what came */
+    default: /* a done returns the results of its start */
         from = frame_operand(frame, at, 0);
         return value_keep(from->parts >= 2 ? from->part[1] : from);
     }
@@ -239,7 +240,8 @@ static int run_instruction(struct frame *frame, int32_t at)
     return called >= 0 ? run_called(frame, at, called) : communicate(frame, at);
 }
 
-/* Does anything use the instruction? What nobody uses needs no meaning: a kernel that is there for its time. */
+/* Is the result of the instruction used? An unused one needs no definition: it may be a kernel that is only
+ * there for its time. */
 static bool is_used(const struct frame *frame, int32_t at)
 {
     const struct module *module = frame->module;

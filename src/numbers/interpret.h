@@ -2,14 +2,16 @@
 /*
  * interpret: a module run with real numbers, on as many virtual devices as it has partitions.
  *
- * Devices run in lockstep, instruction by instruction in schedule order. Elements are doubles whatever their type is (whole
- * numbers are exact up to 2^53), so that results are those of the mathematics, to 1e-12 or so, and two shardings of one step
- * can be held against each other; what a narrow type would round is not seen. Collectives are what call/definition.h says
- * they are, without rings or chunks; what is started is there at once. Fusions, calls, loops and conditionals run the
- * computations that they name; a loop ends when its condition says so, which all devices must agree on.
+ * Devices run in lockstep, instruction by instruction in schedule order. Elements are doubles whatever their
+ * type is (whole numbers are exact up to 2^53), so that results are those of the mathematics, to 1e-12 or so,
+ * and two shardings of one step can be compared; the rounding of narrow types is not modelled. Collectives
+ * follow their definition (definition.h), without rings or chunks; asynchronous ones are complete as soon as
+ * they start. Fusions, calls, loops and conditionals run the computations that they name; a loop ends when
+ * its condition is false, and all devices must agree on that.
  *
- * Errors: STATUS_INPUT names an instruction that has no meaning here (custom calls that something uses, random numbers), devices that part
- * before a collective, arguments that do not have the parameter's shape. Ownership: results are the caller's.
+ * Errors: STATUS_INPUT for an instruction without a definition here (custom calls whose result is used,
+ * random numbers), for devices that diverge before a collective, and for arguments that do not have the
+ * parameter's shape. Ownership: results are the caller's.
  */
 #ifndef ICISIM_INTERPRET_H
 #define ICISIM_INTERPRET_H

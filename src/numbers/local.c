@@ -28,7 +28,7 @@ int local_parse(const char *text, struct local *local, struct status *st)
     return cursor_end(&c);
 }
 
-/* Of blocks of a type and a Python number: as JAX promotes them. */
+/* The type of the sum of a block and a Python number, as JAX promotes them. */
 static enum dtype_id sum_dtype(enum dtype_id dtype, bool whole)
 {
     return !dtype_is_whole(dtype) || (whole && dtype != DTYPE_PRED) ? dtype : whole ? DTYPE_S32 : DTYPE_F32;

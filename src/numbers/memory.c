@@ -19,7 +19,7 @@ int64_t memory_elements(const struct program *program, int chip, int32_t buffer)
     return sum;
 }
 
-/* Where each buffer of each chip starts; *used is what all hold. */
+/* Places the buffers of all chips; *used is their total size. */
 static int place_buffers(struct memory *memory, int64_t *used, struct status *st)
 {
     const struct program *program = memory->program;

@@ -3,8 +3,8 @@
 /*
  * memory: the buffers of a program with real numbers in them, on every chip.
  *
- * Each buffer is a row-major matrix of rows x cols doubles; the pieces of a ragged one stand one after another.
- * What nobody has written is NaN, so that a schedule that reads too early cannot go unnoticed.
+ * Each buffer is a row-major matrix of rows x cols doubles; the pieces of a ragged one stand one after
+ * another. Elements that have not been written are NaN, so that a schedule that reads too early is noticed.
  *
  * Units: elements. Errors: STATUS_LIMIT above MEMORY_ELEMENTS in all. Ownership: the caller's struct, freed
  * with memory_free(), safe when zeroed; the program is borrowed and must not change.
@@ -29,15 +29,16 @@ struct memory {
 int memory_init(struct memory *memory, const struct program *program, struct status *st);
 void memory_free(struct memory *memory);
 
-/* A buffer of a chip, and how many elements it has. */
+/* The data of a chip's buffer. */
 double *memory_of(const struct memory *memory, int chip, int32_t buffer);
 int64_t memory_elements(const struct program *program, int chip, int32_t buffer);
 
 /* Index of a buffer by name, -1 if there is none. */
 int32_t memory_buffer(const struct program *program, const char *name);
 
-/* What a view picks with the variables of chip `vars` on chip `at`, as Python would: "in[4:6]", of a matrix
- * "in[0:2, 4:6]", of several ranges "in[0:2+6:8]". Fails where memory is out, with the buffer's name in `text`. */
+/* Prints the elements that a view picks with the variables of chip `vars` on chip `at`, as Python would:
+ * "in[4:6]", of a matrix "in[0:2, 4:6]", of several ranges "in[0:2+6:8]". Fails if memory is out, with the
+ * buffer's name in `text`. */
 int memory_print_view(const struct program *program, const struct view *view, int vars, int at,
                       char text[static MEMORY_TEXT]);
 

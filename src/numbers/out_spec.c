@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Specs of results: what becomes of the axes of a call. */
+/* The specs of results: what a collective does to the sharding over its axes. */
 #include <string.h>
 
 #include "numbers/evaluate.h"
@@ -24,7 +24,7 @@ static void leave_out(struct spec *spec, const struct axis_list *axes)
     }
 }
 
-/* The axes cut dim d last, within what cuts it already. */
+/* Shards dim d over the axes as well, as its innermost axes. */
 static void cut_too(struct spec *spec, int d, const struct axis_list *axes)
 {
     while (spec->dims <= d && spec->dims < ARRAY_DIMS)
@@ -44,7 +44,7 @@ static void remove_entry(struct spec *spec, int d)
 static void insert_entry(struct spec *spec, int d)
 {
     if (d >= spec->dims || spec->dims == ARRAY_DIMS)
-        return; /* dims after the last entry are whole anyway */
+        return; /* dims after the last entry are not sharded anyway */
     memmove(spec->dim + d + 1, spec->dim + d, (size_t)(spec->dims - d) * sizeof *spec->dim);
     spec->dim[d] = (struct axis_list){0};
     spec->dims++;
@@ -73,6 +73,6 @@ struct spec evaluate_out_spec(const struct example *example)
     if (cuts && !names_any(&spec, &call->axes))
         cut_too(&spec, op == CALL_RAGGED ? 0 : d, &call->axes);
     while (spec.dims > 0 && spec.dim[spec.dims - 1].count == 0)
-        spec.dims--; /* entries of no axes at the end say nothing */
+        spec.dims--; /* trailing entries without axes have no effect */
     return spec;
 }

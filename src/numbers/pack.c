@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Copies an array that is cut in n along a dim to its buffer, or from it: one part after another, in the order of the ring. */
+/* Copies an array that is cut into n parts along a dim to its buffer, or from it: one part after another, in
+ * the order of the ring. */
 static void copy_parts(struct array *array, int dim, int n, const int32_t order[], double buffer[],
                        bool to_buffer)
 {

@@ -3,8 +3,8 @@
 /*
  * pack: the layout changes at the two ends of a program, between a JAX block and a buffer of chunks.
  *
- * Programs move chunks and know nothing of dims. Which part of a block is a chunk, and what becomes of the
- * chunks that arrive, is all that tiled, scatter_dimension, split_axis, concat_axis and dim mean:
+ * Programs move chunks and know nothing of dims. The options tiled, scatter_dimension, split_axis,
+ * concat_axis and dim only say which part of a block is a chunk, and how arriving chunks make up the result:
  *
  *   op                input buffer                                  output buffer
  *   all_gather        the block                                     n blocks, joined or stacked along dim
@@ -13,8 +13,8 @@
  *   ragged            rows for each position, in order              rows from each position, in order
  *   all others        the block                                     the block (pmean: the sum)
  *
- * Chunk i of a buffer belongs to position order[i], for rings that do not walk in the order of positions. The elements of a
- * chunk are row-major.
+ * Chunk i of a buffer belongs to position order[i], as a ring may pass the positions in another order. The
+ * elements of a chunk are row-major.
  *
  * Units: elements. Errors: none; the call has been checked against the blocks (call_check()). Ownership: the caller's arrays.
  */
@@ -26,10 +26,10 @@
 #include "numbers/array.h"
 #include "numbers/call.h"
 
-/* The block of a device among n as its input buffer. */
+/* Writes the block of a device, one of n, to its input buffer. */
 void pack_block(const struct call *call, int n, const int32_t order[], struct array *block, double buffer[]);
 
-/* Its output buffer as its result, whose shape is there. */
+/* Reads the result of a device from its output buffer; its shape is already set. */
 void unpack_block(const struct call *call, int n, const int32_t order[], double buffer[],
                   struct array *result);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Moves elements: every such instruction walks one array in steps of its own while it walks another. */
+/* Moves elements: every such instruction walks two arrays at the same time, each with its own strides. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +150,7 @@ static int apply_iota(const struct operation *op, struct array *out)
     return 0;
 }
 
-/* The numbers of a literal, in row-major order whatever its brackets. */
+/* Reads the numbers of a literal in row-major order and ignores its brackets. */
 static int read_literal(const struct operation *op, const char *text, struct array *out)
 {
     int64_t n = array_elements(out), i = 0;

@@ -52,7 +52,7 @@ int spec_shard(const struct spec *spec, const struct axes *axes, const struct ar
     return code;
 }
 
-/* Is it the one, of the devices that hold the same block, that stands for them. */
+/* Is the device the representative of those that hold the same block? */
 static bool stands_for_replicas(const struct spec *spec, const struct axes *axes, int device)
 {
     for (int a = 0; a < axes->count; a++)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * shard: a global array as the blocks that devices hold by a spec (notation/spec.h), and back.
+ * shard: splits a global array into the blocks of the devices by a spec (notation/spec.h), and joins them
+ * again.
  *
- * The way back joins the blocks of the devices whose coordinate on every axis not named is 0.
+ * Joining uses the blocks of the devices whose coordinate is 0 on every axis that the spec does not name.
  *
- * Units: none. Errors: STATUS_INPUT for more entries than dims, or a dim that does not divide. Ownership: blocks are the
- * caller's arrays, one a device in mesh order.
+ * Units: none. Errors: STATUS_INPUT for more entries than dims, or a dim that is not divisible. Ownership:
+ * blocks are the caller's arrays, one a device in mesh order.
  */
 #ifndef ICISIM_SHARD_H
 #define ICISIM_SHARD_H
@@ -18,7 +19,7 @@
 int spec_shard(const struct spec *spec, const struct axes *axes, const struct array *global,
                struct array block[], struct status *st);
 
-/* The blocks, of one shape, as the global array. */
+/* Joins the blocks, which have one shape, to the global array. */
 int spec_assemble(const struct spec *spec, const struct axes *axes, const struct array block[],
                   struct array *global, struct status *st);
 

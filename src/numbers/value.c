@@ -51,7 +51,7 @@ void value_drop(struct value *value)
     free(value);
 }
 
-/* Adds what `from` holds on some devices to a value that nobody shares. */
+/* Copies the data of `from` on some devices into a value that is not shared. */
 static int add(struct value *to, const struct value *from, const bool active[], struct status *st)
 {
     int code = 0;
