@@ -25,6 +25,20 @@ model=(workloads/by-hand/llama-8b.yaml --layers 2)
 "$icisim" run "${model[@]}" --dtype bf16,int8 >"$scratch/out"
 grep -q '^#  dtype  ' "$scratch/out" && grep -q '^   s8 ' "$scratch/out" || fail "dtype in the table"
 
+# Gathers and scatters of a step take what they take alone, by the faster of one ring and all axes: 12 + 6 of weights of 117 MB, 8 + 4 of
+# 34 MB, 8 + 4 of 8 MB and 4 + 4 of norms of 8 KiB, 25.77 ms; over all axes at once 32.22 ms.
+on_box=(--chip v5e --slice 2x4 --mesh fsdp=8 --algorithm best)
+alone_s=0
+for class in '12 all-gather 117440512' '6 reduce-scatter 117440512' '8 all-gather 33554432' '4 reduce-scatter 33554432' \
+    '8 all-gather 8388608' '4 reduce-scatter 8388608' '4 all-gather 8192' '4 reduce-scatter 8192'; do
+    read -r count op bytes <<<"$class"
+    alone_s=$(awk "BEGIN { printf \"%.12g\", $alone_s + $count * $(cell time_s "$op" --size "${bytes}B" "${on_box[@]}") }")
+done
+step_s=$(cell exposed_comm_s "${model[@]}" "${on_box[@]}")
+awk "BEGIN { exit !($step_s / $alone_s - 1 < 1e-8 && 1 - $step_s / $alone_s < 1e-8 && $step_s < 25.773e-3) }" ||
+    fail "collectives of a step take $step_s s, alone $alone_s s"
+awk "BEGIN { exit !($(cell exposed_comm_s "${model[@]}" "${on_box[@]}" --all-axes) > 32.22e-3) }" || fail "--all-axes of a step"
+
 # 64 chips at 4.17 dollars an hour / 3600 s, by tokens a second
 prices=(--price-per-chip-hour v5e=1.23,v5p=4.17)
 python3 - "$(cell tokens_per_s "${model[@]}")" "$(cell usd_per_Mtoken "${model[@]}" "${prices[@]}")" <<'END' || fail "cost"
