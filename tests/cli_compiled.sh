@@ -126,6 +126,14 @@ late_s = float(next(line for line in said.split("\n") if line.startswith("r,")).
 if not near(late_s * 1e6, 4 * (1 + 32768 / 45e3)):
     faults.append("the sum that one is late for takes %g s" % late_s)
 
+# Copies that go on beside computes hold nothing up: what holds a step up is all of its time
+llama = texts + "/programs/llama04_tp_v6e_2x4/module.hlo"
+where = ["--chip", "v6e", "--slice", "2x4"]
+said = subprocess.run([icisim, "compare", llama, llama, *where], capture_output=True, text=True).stdout
+whole_us = float(row(llama, *where).split("\n")[-2].split()[0])
+if not near(float(said.split("\n")[-2].split()[1]), whole_us):
+    faults.append("compare: %s, not %g us" % (said.split("\n")[-2], whole_us))
+
 # two slices: counted, with what goes from one to the other (4 devices of 8192 x 8192 bf16 / 4 rows), but not timed
 slices = texts + "/programs/slice1_allreduce_v6e_2x2x2/module.hlo"
 for option in "--count-only", "--collectives":

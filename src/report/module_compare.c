@@ -38,7 +38,7 @@ int module_compare_add(struct module_compare *compare, int side, const struct mo
         struct compared *of = find(compare, name);
         if (!of)
             return status_nomem(st);
-        of->held_s[side] += row->collective >= 0 ? row->sum.exposed_s : row->sum.time_s;
+        of->held_s[side] += row->sum.matmul_s + row->sum.elementwise_s + row->sum.exposed_s;
     }
     return 0;
 }
