@@ -88,6 +88,8 @@ least lines 'layers: 6\nd-model: 2048\nd-ff: 7168\nheads: 8\nkv-heads: 4\nhead-d
     --mesh all
 model=("$scratch/wide.yaml" --chip v5p --chips 8 --mesh all)
 "$icisim" sweep "${model[@]}" --top 5 --csv "$scratch/two.csv" -j 2 >/dev/null 2>&1
-cmp "$scratch/two.csv" <("$icisim" sweep "${model[@]}" --top 5 --csv "$scratch/one.csv" >/dev/null 2>&1; cat "$scratch/one.csv") ||
+"$icisim" sweep "${model[@]}" --top 5 --csv "$scratch/one.csv" >/dev/null 2>&1
+# Of what was simulated: with more workers a point may be left by its first estimate, not by the refined one.
+cmp <(grep ,ok, "$scratch/two.csv") <(grep ,ok, "$scratch/one.csv") ||
     { echo 'rows depend on the number of workers'; failed=1; }
 [ $failed = 0 ] || exit 1

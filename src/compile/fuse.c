@@ -4,15 +4,15 @@
  * and phase read is never in HBM, and each of those reads what it is made of. Of a value that another layer or phase reads it
  * is the value itself that is in HBM, or what it is made of where that is smaller (the backward pass widens and broadcasts
  * again). Products with a softmax, those of attention and of the head, read so, too, and the first
- * reduction of their result runs with them. Nothing is moved: the labels hbm_bytes say what is left to read and write.
+ * reduction of their result runs with them. A result that fits VMEM, and is read in its layer and phase only, is not in HBM. Nothing
+ * is moved: the labels hbm_bytes say what is left to read and write.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "compile/pass.h"
 #include "hlo/cost.h"
 #include "hlo/edit.h"
-
-enum { SCORES_DIMS = 4 }; /* or more: of batches, heads, and tokens by tokens */
 
 /* What is known of an instruction of the entry. */
 struct value {
@@ -20,10 +20,15 @@ struct value {
     bool reduced; /* of a product with a softmax: a reduction runs with it */
     int32_t seen; /* the root whose inputs were counted last: those are read once */
     int32_t region;
+    int32_t product,
+        latest;  /* the last product that it is made of; the last value besides that is read; -1 */
+    bool output; /* of that product's fusion */
+    bool leaves; /* its layer and phase, or is read by what is no compute */
 };
 
 struct fuse {
     const struct module *from;
+    double vmem_bytes;
     const struct computation *entry;
     struct value *value; /* [instructions of the entry] */
 };
@@ -57,6 +62,12 @@ static bool has_softmax(const struct module *m, int32_t at)
     return batches > 0;
 }
 
+static bool computes(const struct module *m, int32_t at)
+{
+    return is_elementwise(m, at) || module_at(m, at)->opcode == HLO_REDUCE ||
+           module_at(m, at)->opcode == HLO_DOT;
+}
+
 /* What is in HBM for a value that another layer or phase reads. */
 static int32_t made_of(const struct module *m, int32_t at)
 {
@@ -71,44 +82,51 @@ static int32_t made_of(const struct module *m, int32_t at)
     }
 }
 
-/* Is a value made element by element of results of such products, of reductions, also over devices, and of inputs and constants? Where
- * another phase needs it, it is made again of these. `depth` bounds the search. */
-static bool is_remade(const struct module *m, int32_t at, int depth)
+/* Is a value made element by element of constants; or of the loss, which XLA makes again of logits, also of results of such products, of
+ * reductions, also over devices, and of inputs? Where another phase needs it, it is made again of these. `depth` bounds the search. */
+static bool is_remade(const struct module *m, int32_t at, bool loss, int depth)
 {
     enum opcode opcode = module_at(m, at)->opcode;
     bool remade = is_elementwise(m, at) && depth > 0;
-    if (has_softmax(m, at) || opcode == HLO_REDUCE || opcode == HLO_ALL_REDUCE || opcode == HLO_PARAMETER)
+    if (loss &&
+        (has_softmax(m, at) || opcode == HLO_REDUCE || opcode == HLO_ALL_REDUCE || opcode == HLO_PARAMETER))
         return true;
     for (int o = 0; o < module_at(m, at)->operands && remade; o++)
-        remade = is_remade(m, module_operand(m, at, o), depth - 1);
+        remade = is_remade(m, module_operand(m, at, o), loss, depth - 1);
     return remade;
-}
-
-/* Scores of attention, or what the loss makes of logits. */
-static bool is_scores(const struct module *m, int32_t at)
-{
-    enum { DEPTH = 12 };
-    bool scores = module_shape_of(m, at)->count >= SCORES_DIMS || module_has_label(m, at, "what=\"loss\"");
-    return scores && is_remade(m, at, DEPTH);
 }
 
 /* From the last to the first: whatever reads a value comes after it. */
 static void find_kept(struct fuse *f)
 {
+    enum { DEPTH = 12 };
     const struct module *m = f->from;
     int32_t first = f->entry->first;
     f->value[f->entry->root - first].kept = true;
     for (int32_t at = first + f->entry->count - 1; at >= first; at--) {
+        struct value *reader = &f->value[at - first];
         bool elementwise = is_elementwise(m, at), passes = renames(m, at);
-        bool reads = elementwise || module_at(m, at)->opcode == HLO_REDUCE || has_softmax(m, at);
-        f->value[at - first].kept |= !elementwise;
+        bool reads = computes(m, at) && (module_at(m, at)->opcode != HLO_DOT || has_softmax(m, at));
+        reader->kept |= !elementwise;
         for (int o = 0; o < module_at(m, at)->operands; o++) {
-            int32_t of = module_operand(m, at, o) - first;
-            f->value[of].kept |= !reads || (passes && f->value[at - first].kept);
-            if (f->value[of].region != f->value[at - first].region && !is_scores(m, of + first))
-                f->value[made_of(m, of + first) - first].kept = true;
+            int32_t of = module_operand(m, at, o);
+            struct value *value = &f->value[of - first];
+            value->kept |= !reads || (passes && reader->kept);
+            value->leaves |= value->region != reader->region || !computes(m, at) ||
+                             (reader->leaves && (passes || !reader->kept));
+            if (value->region != reader->region &&
+                !is_remade(m, of, module_has_label(m, of, "what=\"loss\""), DEPTH))
+                f->value[made_of(m, of) - first].kept = true;
         }
     }
+}
+
+/* Bytes of a value in HBM: none of a result that fits VMEM and is read by computes of its layer and phase only. */
+static double value_bytes(const struct fuse *f, int32_t at)
+{
+    double bytes = shape_hbm_bytes(f->from, module_at(f->from, at)->shape);
+    bool stays = computes(f->from, at) && !f->value[at - f->entry->first].leaves;
+    return stays && bytes <= f->vmem_bytes ? 0 : bytes;
 }
 
 /* What is read of HBM for an instruction: whatever it is made of is in there. */
@@ -117,20 +135,22 @@ static double read_bytes(struct fuse *f, int32_t at, int32_t root)
     const struct module *m = f->from;
     double bytes = 0;
     for (int o = 0; o < module_at(m, at)->operands; o++) {
-        int32_t operand = module_operand(m, at, o), of = operand - f->entry->first;
-        if (f->value[of].seen == root)
+        int32_t operand = module_operand(m, at, o);
+        struct value *value = &f->value[operand - f->entry->first];
+        if (value->seen == root)
             continue;
-        f->value[of].seen = root;
+        value->seen = root;
         bool runs_with =
-            module_at(m, root)->opcode == HLO_REDUCE && has_softmax(m, operand) && !f->value[of].reduced;
-        f->value[of].reduced |= runs_with;
+            module_at(m, root)->opcode == HLO_REDUCE && has_softmax(m, operand) && !value->reduced;
+        value->reduced |= runs_with;
         if (runs_with)
             continue;
-        if (!f->value[of].kept)
+        if (!value->kept)
             bytes += read_bytes(f, operand, root);
+        else if (module_at(m, at)->opcode == HLO_SLICE)
+            bytes += fmin(value_bytes(f, operand), shape_hbm_bytes(m, module_at(m, at)->shape));
         else
-            bytes +=
-                shape_hbm_bytes(m, module_at(m, module_at(m, at)->opcode == HLO_SLICE ? at : operand)->shape);
+            bytes += value_bytes(f, operand);
     }
     return bytes;
 }
@@ -138,21 +158,22 @@ static double read_bytes(struct fuse *f, int32_t at, int32_t root)
 static void copy(struct fuse *f, struct edit *edit, int32_t at)
 {
     const struct module *m = f->from;
+    const struct value *value = &f->value[at - f->entry->first];
     bool elementwise = is_elementwise(m, at);
     double was = module_cost(m, at).hbm_bytes, bytes = was;
-    if (elementwise && (!f->value[at - f->entry->first].kept || renames(m, at)))
+    if (elementwise && (!value->kept || renames(m, at)))
         bytes = 0;
-    else if (elementwise || module_at(m, at)->opcode == HLO_REDUCE || has_softmax(m, at))
-        bytes = read_bytes(f, at, at) + shape_hbm_bytes(m, module_at(m, at)->shape);
+    else if (computes(m, at))
+        bytes = read_bytes(f, at, at) + value_bytes(f, at);
     edit_copy(edit, at);
     if (bytes != was && module_at(m, at)->opcode != HLO_CONSTANT)
         module_label_hbm_bytes(edit->to, bytes);
 }
 
-int pass_fuse(const struct module *in, struct module *out, struct status *st)
+int pass_fuse(const struct module *in, double vmem_bytes, struct module *out, struct status *st)
 {
     struct edit edit;
-    struct fuse f = {.from = in, .entry = &in->computation[in->entry]};
+    struct fuse f = {.from = in, .vmem_bytes = vmem_bytes, .entry = &in->computation[in->entry]};
     int code = edit_open_entry(&edit, in, out, st);
     f.value = malloc(((size_t)f.entry->count + 1) * sizeof *f.value);
     if (code == 0 && !f.value)

@@ -46,9 +46,9 @@ const char *pass_remat_name(enum remat remat);
 int pass_offload(const struct module *in, struct module *out, struct status *st);
 
 /* What is element by element runs with what reads it, as XLA fuses loops: a value that only instructions of that kind, and
- * reductions, of the same layer and phase read is never in HBM, and each of those reads what it is made of. Only labels
- * change: hbm_bytes says what is left to read and write. */
-int pass_fuse(const struct module *in, struct module *out, struct status *st);
+ * reductions, of the same layer and phase read is never in HBM, and each of those reads what it is made of. Nor is a result
+ * in HBM that fits VMEM (0: there is none) and is read only there. Only labels change: hbm_bytes says what is left to read and write. */
+int pass_fuse(const struct module *in, double vmem_bytes, struct module *out, struct status *st);
 
 /* Gathers of what the step was given start so many layers (1 or more) ahead of their use, and go on while others compute; a
  * start stands before the first use of what the layer that far back gathered. Over the same groups they run in this order, one

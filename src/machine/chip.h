@@ -117,6 +117,7 @@ struct chip {
     struct chip_efficiency attention_efficiency; /* by the width of a head; no steps: not known */
     struct chip_efficiency hbm_efficiency;
     uint64_t hbm_bytes, hbm_limit_bytes; /* the capacity; the part that a program may use, 0: not known */
+    uint64_t vmem_bytes; /* the largest array that a device may have in VMEM (v4: CMEM); 0: none */
     double hbm_Bps, link_Bps, link_nominal_Bps, pcie_Bps, dcn_Bps;
     double hop_latency_s;
     double joint_Bps;         /* between two devices of a chip, one way; 0: they exchange data through HBM */

@@ -68,6 +68,7 @@ static const struct field fields[] = {
     {"step_efficiency", FIELD_FACTOR, OF(step_efficiency)},
     {"hbm_capacity", FIELD_BYTES, OF(hbm_bytes)},
     {"hbm_limit", FIELD_BYTES, OF(hbm_limit_bytes)},
+    {"vmem", FIELD_BYTES, OF(vmem_bytes)},
     {"hbm_bandwidth", FIELD_QUANTITY, OF(hbm_Bps), .parse = units_parse_bandwidth},
     {"hbm_efficiency", FIELD_SHARES, OF(hbm_efficiency)},
     {"link_bandwidth", FIELD_QUANTITY, OF(link_Bps), .parse = units_parse_bandwidth},

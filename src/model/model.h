@@ -96,9 +96,10 @@ struct model_options {
     bool numbers;    /* what the inputs hold is wanted, too */
     bool
         rows_that_come; /* experts' buffers have as many rows as come, instead of room for all that might: for times */
-    double hbm_bytes; /* what a program may have of each device; 0: not known, and everything fits */
-    bool wraps;       /* all axes of the slice wrap */
-    bool must_fit;    /* a model that is over that is refused before it is built */
+    double hbm_bytes;  /* what a program may have of each device; 0: not known, and everything fits */
+    double vmem_bytes; /* what arrays may have of its VMEM; 0: none lies there */
+    bool wraps;        /* all axes of the slice wrap */
+    bool must_fit;     /* a model that is over that is refused before it is built */
 };
 
 /* All of it, in bytes a chip. */

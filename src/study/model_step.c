@@ -102,10 +102,14 @@ static int go_on(struct module *module, const struct pass_row rows[], int count,
 int model_step_base(const struct point *point, const struct model *model, struct module *base,
                     struct status *st)
 {
-    bool timed = point->machine.elementwise; /* else it takes no time either way */
-    const struct pass_row fuse = {point->schedule.fuse && timed, .pass = pass_fuse};
+    struct module fused;
     int code = pass_recompute(&model->module, model->remat, base, st);
-    return code < 0 ? code : go_on(base, &fuse, 1, 0, st);
+    if (code < 0 || !point->schedule.fuse || !point->machine.elementwise) /* it takes no time either way */
+        return code;
+    code = pass_fuse(base, model->options.vmem_bytes, &fused, st);
+    module_free(base);
+    *base = fused;
+    return code;
 }
 
 static int reserve(struct model_step *step, struct status *st)
