@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the critical path says, in one sentence and in three tables. */
+/* Prints the critical path as one sentence and three tables. */
 #include "report/critical_print.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { LONGEST = 3 }; /* waits in the sentence */
 
-/* XLA's word for the sends of a decomposed collective, if all are of that kind. */
+/* XLA's word for the sends of a decomposed collective, if all sends are of that kind. */
 static const char *noun(const struct critical *critical)
 {
     const struct program *program = critical->waits->program;
@@ -22,7 +22,7 @@ static const char *noun(const struct critical *critical)
     return permutes ? critical->sends == 1 ? "permute" : "permutes" : critical->sends == 1 ? "send" : "sends";
 }
 
-/* Do all computes of the chip belong to one stage, so that a step says it all? */
+/* Do all computes of the chip belong to one stage, so that the step alone identifies them? */
 static bool one_stage(const struct critical *critical)
 {
     const struct waits *waits = critical->waits;
@@ -38,7 +38,7 @@ static bool one_stage(const struct critical *critical)
     return true;
 }
 
-/* Is a wait among the longest, which the sentence names? */
+/* Is the wait one of the longest, which the sentence names? */
 static bool is_long(const struct critical *critical, int32_t wait)
 {
     const struct critical_wait *idle = critical->idle;
@@ -72,7 +72,7 @@ static void say_wait(FILE *out, const struct critical *critical, const struct cr
         fprintf(out, "%s of TPU:%d", names_op(program, cell.op, op), cell.chip);
 }
 
-/* The longest waits, in the order of time, and the sum of all others. */
+/* Prints the longest waits in the order of time, and the sum of all others. */
 static void say_waits(FILE *out, const struct critical *critical)
 {
     double more_s = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to report/. */
 /*
- * critical_print: the critical path, its waits and what of the communication hides, for people.
+ * critical_print: prints the critical path, its waits and how much of the communication is hidden.
  *
  * Units: us. Errors: out of memory. Ownership: nothing is kept.
  */
@@ -16,7 +16,7 @@
 /* "3 of 4 permutes hidden; step 2 waits 11.4 us for x+", without an end of line: the longest waits and how many more. */
 void critical_say(const struct critical *critical, FILE *out);
 
-/* The sentence, the chip's sends with what of each is exposed, its waits, and the path. */
+/* Prints the sentence, the chip's sends and how long each is exposed, its waits, and the path. */
 int critical_print(const struct critical *critical, FILE *out, struct status *st);
 
 #endif

@@ -38,8 +38,9 @@ static int sign_of(double difference_frac)
     return fabs(difference_frac) < CROSSOVER_SAME ? 0 : difference_frac < 0 ? -1 : 1;
 }
 
-/* The root between the logs of two sizes where the sign changes, by regula falsi (the Illinois form: the end that stays counts half).
- * Times go in small steps where chunks are rounded to whole elements, so the root is good to a few elements a chunk and no better. */
+/* The root between the logs of two sizes where the sign changes, by regula falsi (the Illinois form: the end
+ * that stays counts half). Times go in small steps where chunks are rounded to whole elements, so the root is
+ * only accurate to a few elements per chunk. */
 static int refine(struct duel *duel, double lo, double hi, double *bytes, struct status *st)
 {
     double at_lo = difference(lo, duel), at_hi = difference(hi, duel), mid = lo, last = hi;

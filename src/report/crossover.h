@@ -2,9 +2,9 @@
 /*
  * crossover: the sizes at which one schedule overtakes another, found from the simulation.
  *
- * Two points that differ in their schedule are simulated at sizes from CROSSOVER_LEAST_BYTES up in factors of four.
- * Between two sizes where the faster one changes, regula falsi finds where on the scale of log(size) the
- * two times are equal. Schedules that only part by less than CROSSOVER_SAME of their time count as equal.
+ * Two points that differ in their schedule are simulated at sizes from CROSSOVER_LEAST_BYTES up in factors of
+ * four. Between two sizes where the faster one changes, regula falsi finds where on the scale of log(size)
+ * the two times are equal. Schedules whose times differ by less than CROSSOVER_SAME count as equal.
  *
  * Units: bytes. Errors: those of the simulation. Ownership: plain values.
  */
@@ -25,14 +25,14 @@ enum { CROSSOVERS_MAX = 8 };
 struct crossover {
     int first; /* at the least size: -1 the first point is faster, +1 the second, 0 they never differ */
     int count;
-    double bytes[CROSSOVERS_MAX]; /* rising; at each the other one becomes the faster */
+    double bytes[CROSSOVERS_MAX]; /* ascending; at each size the other point becomes the faster */
 };
 
-/* The sizes of the points themselves are not looked at. Both run in the event engine. */
+/* Finds the crossovers; the sizes of the points themselves are ignored. Both run in the event engine. */
 int crossover_find(const struct point *a, const struct point *b, struct catalog *catalog,
                    struct crossover *crossover, struct status *st);
 
-/* "# bidi-half overtakes bidi at 4.32 MB", of a and b by name. */
+/* Prints lines like "# bidi-half overtakes bidi at 4.32 MB", with the names of a and b. */
 void crossover_print(const struct crossover *crossover, const char *a, const char *b, FILE *out);
 
 #endif

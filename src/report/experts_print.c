@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is shown of a step with experts. */
+/* Prints the report of a step with experts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static int print_loads(const char *what, const struct load *load, int count, dou
     return table_end(&table, out, st);
 }
 
-/* Where a device is: "chip 5 (1,1)". */
+/* Prints the position of a device, "chip 5 (1,1)". */
 static void print_place(const struct experts_report *r, int device, FILE *out)
 {
     char place[SLICE_PLACE];
@@ -55,7 +55,7 @@ static void print_place(const struct experts_report *r, int device, FILE *out)
     fprintf(out, "chip %d %s", chip, slice_print_place(&r->job->machine.slice, chip, place));
 }
 
-/* The exchange of tokens on their way to the experts of a layer (0: any); NULL if no row is of it. */
+/* The exchange that sends tokens to the experts of a layer (0: any layer); NULL if no row has one. */
 static const struct module_row *find_tokens(const struct experts_report *r, const struct module_rows *rows,
                                             int layer)
 {
@@ -72,7 +72,7 @@ static const struct module_row *find_tokens(const struct experts_report *r, cons
     return NULL;
 }
 
-/* Rows that a device sends to experts of its own. */
+/* The rows that a device sends to its own experts. */
 static double own_rows(const struct experts_report *r, const struct dispatch *d, int device)
 {
     int position = 0;
@@ -81,7 +81,7 @@ static double own_rows(const struct experts_report *r, const struct dispatch *d,
     return (double)d->size[(int64_t)device * d->peers + position];
 }
 
-/* What comes over a chip's links at most. */
+/* The bandwidth of all links into a chip. */
 static double into_Bps(const struct slice *slice, int chip, int *ports)
 {
     double in_Bps = 0;
@@ -94,7 +94,8 @@ static double into_Bps(const struct slice *slice, int chip, int *ports)
     return in_Bps;
 }
 
-/* The tokens' way there, if the rows say what it took: its bytes into the hot chip cannot come faster than its links let them. */
+/* Compares the time of the tokens' exchange, if the rows have it, with its lower bound: the bytes into the
+ * hot chip divided by the bandwidth of its links. */
 static void print_hot(const struct experts_report *r, const struct module_rows *rows, FILE *out)
 {
     const struct experts_loads *loads = r->loads;
@@ -122,7 +123,7 @@ static void print_hot(const struct experts_report *r, const struct module_rows *
     fputs("\n", out);
 }
 
-/* The last chip to end, and what it had to do. */
+/* Prints the last chip to end, and its work. */
 static void print_last(const struct experts_report *r, FILE *out)
 {
     const struct trace *trace = &r->run->timing.trace;
@@ -172,7 +173,7 @@ static int print_link(const struct experts_report *r, FILE *out, struct status *
     return code;
 }
 
-/* What each exchange takes, and the products between them: rows by phase and label. */
+/* Prints the time of each exchange, and of the matmuls between them: rows by phase and label. */
 static int print_exchanges(const struct experts_report *r, const struct module_rows *rows, FILE *out,
                            struct status *st)
 {
@@ -217,7 +218,7 @@ static int print_cost(const struct experts_report *r, FILE *out, struct status *
     return 0;
 }
 
-/* What chunks are for. */
+/* Prints how much of the exchanges is hidden by chunking. */
 static void print_hidden(const struct experts_report *r, FILE *out)
 {
     const struct result *result = &r->run->result;

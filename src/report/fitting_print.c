@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `icisim fit` prints, its CSV, and the machine as a chip file, which --chip FILE --profile measured reads. */
+/* Prints the results of `icisim fit`, writes its CSV, and the machine as a chip file, which --chip FILE
+ * --profile measured reads. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ static void print_parameter(const char *name, const struct fit_parameter *p, boo
     putchar('\n');
 }
 
-/* Intervals may reach below 0, which no measured time does. */
+/* Intervals may reach below 0, but no measured time does. */
 static char *print_time(double time_s, char text[static UNITS_TEXT])
 {
     if (time_s >= 0)
@@ -36,7 +37,7 @@ static char *print_time(double time_s, char text[static UNITS_TEXT])
     return text;
 }
 
-/* What a machine has: what people call it, its key in a profile, and what to measure where it is not known. */
+/* The parameters of a machine: name, key in a profile, and what to measure if the parameter is unknown. */
 static const struct {
     const char *name, *key, *more;
     print_function *print;
@@ -46,7 +47,7 @@ static const struct {
     [MACHINE_LINK] = {"link, one-way", "link_bandwidth", "measure larger sizes", units_print_bandwidth},
 };
 
-/* In per cent, to two places; what rounds to nothing has no sign. */
+/* The difference in per cent, to two decimals; never a negative zero. */
 static double per_cent(double value, double reference)
 {
     double difference = 100 * (value / reference - 1);
@@ -82,7 +83,7 @@ static bool contains_0(const struct fit_parameter *p)
     return p->low <= 0 && p->high >= 0;
 }
 
-/* What to measure in addition, so that a line gets its two numbers. */
+/* Prints what to measure in addition, so that both parameters of a line can be fitted. */
 static void print_doubts_of_line(const struct fit_line *line)
 {
     if (contains_0(&line->fit.parameter[0]))
@@ -219,7 +220,7 @@ static void base_name(const char *chip, char name[static 64])
     name[strcspn(name, ".")] = '\0';
 }
 
-/* As YAML's double quotes want it. */
+/* Writes a text in YAML's double quotes. */
 static void write_quoted(const char *text, FILE *out)
 {
     putc('"', out);
@@ -232,7 +233,7 @@ static void write_quoted(const char *text, FILE *out)
     putc('"', out);
 }
 
-/* The rows fitted, by their ids or, without ids, by their lines. */
+/* Writes which rows were fitted: their ids or, without ids, their lines. */
 static void write_rows(const struct fitting *f, const struct fitting_chip *chip, FILE *out)
 {
     const char *separator = "";

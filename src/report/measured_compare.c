@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "report/module_rows.h"
 
-/* How far the simulated time lies from the measured one. */
+/* The relative difference of the simulated time from the measured one. */
 static double off_frac(const struct measured_pair *pair)
 {
     return pair->simulated_s / pair->measured_s - 1;
@@ -91,7 +91,7 @@ static double unit_of(const char *heading, const char *name)
                                                                   : 0;
 }
 
-/* The first of these columns that there is; `unit` may be NULL. */
+/* The first of these columns that the table has; `unit` may be NULL. */
 static int find_column(const struct csv_table *table, const char *const names[], double *unit,
                        struct status *st)
 {
@@ -107,7 +107,7 @@ static int find_column(const struct csv_table *table, const char *const names[],
                        names[0]);
 }
 
-/* The instruction of a name, of the end of an asynchronous one its start; -1 if there is none. */
+/* The instruction of a name, or the start instead of a done; -1 if there is none. */
 static int32_t instruction_of(const struct module *module, const char *name)
 {
     name += *name == '%';
@@ -120,8 +120,8 @@ static int32_t instruction_of(const struct module *module, const char *name)
     return -1;
 }
 
-/* A line of the profile: what, how long in all, how many executions. Adds it to the pair of its instruction, the one of the
- * same index as its row, or to one of its own where the text has none. */
+/* Reads a line of the profile: name, total time, number of executions. Adds it to the pair of its
+ * instruction, whose index is that of its row, or to a new pair if the text has no such instruction. */
 static int add_line(struct measured_compare *compare, const struct csv_table *table, int at,
                     const int column[3], const struct module_rows *rows, struct status *st)
 {
@@ -220,7 +220,7 @@ int measured_compare_module(struct measured_compare *compare, const struct setti
     return code;
 }
 
-/* What each category takes in all, and how many times as long as is simulated. */
+/* Prints the measured time of each category, and its ratio to the simulated time. */
 static int print_categories(const struct measured_compare *compare, FILE *out, struct status *st)
 {
     struct table table = table_of("category, measured (us), simulated (us), measured/simulated (x)%.3f");
@@ -272,7 +272,7 @@ static int print_instructions(const struct measured_compare *compare, int width,
     return code < 0 ? code : print_categories(compare, out, st);
 }
 
-/* What a machine has, as it is simulated and as it would be fitted. */
+/* Prints the parameters of a machine, as simulated and as fitted. */
 static int print_change(const struct fitting *fitting, const struct fitting_chip *chip, FILE *out,
                         struct status *st)
 {
@@ -300,7 +300,8 @@ static int print_change(const struct fitting *fitting, const struct fitting_chip
     return table_end(&table, out, st);
 }
 
-/* The median of how far pairs are off, as simulated or, of those that were, as fitted; NaN of none. */
+/* The median of the pairs' differences, as simulated or, for the pairs that were fitted, as fitted; NaN if
+ * there are none. */
 static double median_off(const struct measured_compare *compare, bool fitted)
 {
     double *off = malloc(((size_t)compare->pairs + 1) * sizeof *off), median = NAN;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The step of a model: where its time went, from what its operations take at the peak to what the step takes; and what it
- * takes of a chip's memory, by kind. */
+/* Prints the time breakdown of a model's step, from its operations at peak speed to the whole step, and its
+ * memory on a chip by kind. */
 #include <stdio.h>
 
 #include "report/module_print.h"
 #include "report/table.h"
 #include "study/time_breakdown.h"
 
-/* A part of the step: its time, its share, and how much of the step is accounted for with it. */
+/* Prints a part of the step: its time, its share, and the cumulative share. */
 static void put(struct table *table, const char *name, double seconds, double total_s, double *sum_s)
 {
     *sum_s += seconds;

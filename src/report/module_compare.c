@@ -10,7 +10,7 @@
 
 enum { MOST = 20 };
 
-/* That of a name, new or not; NULL if memory is out. */
+/* Finds the entry of a name, or adds it; NULL if memory is out. */
 static struct compared *find(struct module_compare *compare, const char *name)
 {
     const struct lookup_entry *at = NULL;
@@ -48,7 +48,7 @@ static double slower_s(const struct compared *of)
     return of->held_s[1] - of->held_s[0];
 }
 
-/* Larger ones first; names decide between those that are alike. */
+/* Sorts larger values first; ties by name. */
 static int by(double left, double right, const void *a, const void *b)
 {
     if (left != right)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program that XLA compiled: where its time goes, in words of the user's program. */
+/* Reports on a program that XLA compiled: its time, attributed to the user's program. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "report/table.h"
 #include "study/time_breakdown.h"
 
-/* What a row, or several, have of the step: what they compute, and what the chip waits for them. */
+/* The share of rows in the step time: their computes, and the time that the chip waits for them. */
 static double share_s(const struct amounts *sum)
 {
     return sum->matmul_s + sum->elementwise_s + sum->exposed_s;
@@ -30,7 +30,7 @@ static void sort(struct row_groups *groups)
         qsort(groups->of, (size_t)groups->count, sizeof *groups->of, larger_share_first);
 }
 
-/* What no instruction accounts for, where it is more than rounding. */
+/* The time that no instruction accounts for, if it is more than rounding. */
 static double rest_of(const struct row_groups *groups, double total_s)
 {
     double rest_s = total_s;
@@ -182,13 +182,13 @@ int module_print_exposed(const struct module_rows *rows, double total_s, FILE *o
     return count == 0 ? 0 : table_end(&table, out, st);
 }
 
-/* Loops whose trips the text does not say. */
+/* Prints the loops without a known trip count. */
 static void print_trips(const struct module_rows *rows, FILE *out)
 {
     const struct lower *lower = &rows->job->lower;
     const struct module *module = &rows->job->module;
     int32_t printed = -1, all = 0;
-    /* a loop stands where it ran first, and once more for each other time */
+    /* a loop has a row at its first run, and one more for each further run */
     for (int32_t i = 0; i < module->instructions; i++)
         for (int32_t l = 0; l < lower->loops && module_at(module, i)->opcode == HLO_WHILE; l++)
             if (lower->loop[l].instruction == i && printed != i && module_trips_are_inferred(module, i)) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What would be gained: the step with a collective that takes no time, and the collective alone by other schedules. */
+/* What would be gained: the time of the step if a collective took no time, and of the collective alone with
+ * other schedules. */
 #include <stdlib.h>
 
 #include "collective/collective.h"
 #include "report/module_print.h"
 
-/* Its time alone, by other options. */
+/* The time of a collective alone, with other options. */
 static int time_alone(const struct module_rows *rows, const struct module_row *row,
                       const struct lower_options *options, double *time_s, struct status *st)
 {

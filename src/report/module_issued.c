@@ -29,7 +29,7 @@ int module_print_issued(const struct module *module, FILE *out, struct status *s
     return code;
 }
 
-/* Bodies of fusions run, but what they compute is counted where they are called. */
+/* Fusion bodies do run, but their work is counted at the fusion. */
 static void leave_out_bodies(const struct module *module, double runs[])
 {
     for (int32_t i = 0; i < module->instructions; i++)
@@ -54,8 +54,9 @@ int module_print_counts(const struct module *module, FILE *out, struct status *s
             bool kernel = opcode_info(module_at(module, i)->opcode)->class == CLASS_OPAQUE;
             *(kernel ? &kernel_flops : &flops) += runs[c] * cost.flops;
             *(kernel ? &kernels : &products) += cost.product ? runs[c] : 0;
-            uncosted += cost.uncosted && module_called(module, i, 0) < 0 ? runs[c]
-                                                                         : 0; /* else what it calls counts */
+            uncosted += cost.uncosted && module_called(module, i, 0) < 0
+                            ? runs[c]
+                            : 0; /* else its computations count */
         }
     free(runs);
     if (code < 0)

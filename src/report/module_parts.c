@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A module's run by its labels: what each phase and layer took, and what moved over which mesh axes. */
+/* Reports a module's run by its labels: the time of each phase and layer, and the traffic over each set of
+ * mesh axes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,13 @@
 #include "report/table.h"
 #include "study/time_breakdown.h"
 
-/* Times that differ by rounding only. */
+/* Are two times equal up to rounding? */
 static bool near(double a, double b)
 {
     return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 1e-12;
 }
 
-/* Of layers that follow each other and took the same, there is one row for the first to the last, which comes back. */
+/* Consecutive layers of equal time share one row; returns the last of them. */
 static int32_t last_alike(const struct row_groups *layers, int32_t first)
 {
     const struct row_group *of = layers->of;
@@ -32,7 +33,7 @@ static int32_t last_alike(const struct row_groups *layers, int32_t first)
     return last;
 }
 
-/* An instruction that stands for several layers counts in each of them. */
+/* Collects rows by layer. An instruction that stands for several layers counts in each of them. */
 static void collect_layers(const struct module_rows *rows, struct row_groups *layers)
 {
     const struct module *module = &rows->job->module;
@@ -64,7 +65,7 @@ static double time_s(const struct row_group *layer)
     return layer->all.sum.matmul_s + layer->all.sum.elementwise_s + layer->all.sum.exposed_s;
 }
 
-/* Many that differ, as layers with experts do: the mean, the one that took least, and the one that took most. */
+/* For many layers that differ, as layers with experts do, prints the mean, the fastest and the slowest. */
 static void put_spread(struct table *table, const struct row_group *first, const struct row_group *last)
 {
     char name[2 * SOURCE_TEXT + 16];
@@ -84,7 +85,8 @@ static void put_spread(struct table *table, const struct row_group *first, const
     put_layers(table, most, name);
 }
 
-/* The last of the layers of a phase that stand together; how many rows they make. What is of no layer stands alone. */
+/* The last of the adjacent layers of a phase, and the number of rows they make. Rows without a layer stand
+ * alone. */
 static int32_t last_of_phase(const struct row_groups *layers, int32_t first, int *different)
 {
     const struct row_group *of = layers->of;
@@ -127,8 +129,8 @@ static int print_layers(const struct module_rows *rows, FILE *out, struct status
     return row_groups_end(&layers, &table, out, st);
 }
 
-/* Behind what it is hidden: "products 84%, others 13%, collectives 3%". When the queue was not busy it waited for other
- * collectives, as it does all the time where the chip takes no part in one. */
+/* Prints the work that hides the collective: "products 84%, others 13%, collectives 3%". While the queue was
+ * not busy it waited for other collectives; it does so all the time if the chip takes no part in this one. */
 static void print_behind(const struct amounts *sum, char text[static MODULE_ROW_TEXT])
 {
     double busy_s = sum->behind_matmul_s + sum->behind_elementwise_s;

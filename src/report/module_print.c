@@ -12,7 +12,7 @@ static const struct module *module_of(const struct module_rows *rows)
     return &rows->job->module;
 }
 
-/* Longer ones first; what takes as long stays in the order of the module. */
+/* Sorts longer rows first; equal ones stay in the order of the module. */
 static int longer_first(const void *a, const void *b)
 {
     const struct row_group *left = a, *right = b;
@@ -21,7 +21,7 @@ static int longer_first(const void *a, const void *b)
     return left->first->instruction < right->first->instruction ? -1 : 1;
 }
 
-/* Collectives of one class: the same opcode, groups and bytes. */
+/* Prints collectives by class: same opcode, groups and bytes. */
 static int print_classes(const struct module_rows *rows, FILE *out, struct status *st)
 {
     struct row_groups classes = {0};
@@ -76,7 +76,7 @@ static bool is_kernel(const struct module_rows *rows, const struct module_row *r
     return strcmp(target, "\"tpu_custom_call\"") == 0;
 }
 
-/* What a custom call is called: its target, of a Pallas kernel its own name without its number, or its opcode. */
+/* The name of a custom call: its target, for a Pallas kernel its own name without number, else its opcode. */
 static const char *opaque_name(const struct module_rows *rows, const struct module_row *row,
                                char text[static MODULE_ROW_TEXT])
 {
@@ -92,7 +92,7 @@ static int print_uncosted(const struct module_rows *rows, FILE *out, struct stat
 {
     struct row_groups names = {0};
     double executions = 0;
-    for (int other = 0; other < 2; other++) /* kernels first: there the time is */
+    for (int other = 0; other < 2; other++) /* kernels first: they take most time */
         for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++)
             if (row->uncosted && is_kernel(rows, row) == !other) {
                 char text[MODULE_ROW_TEXT];
@@ -122,7 +122,7 @@ static void print_totals(const struct module_rows *rows, FILE *out)
             all.elementwise_s * 1e6, all.collective_s * 1e6);
 }
 
-/* Which branches stand for conditionals of which the text does not say what they take. */
+/* Prints which branches were taken for conditionals whose branch is not known from the text. */
 static void print_branches(const struct module_rows *rows, FILE *out)
 {
     const struct lower *lower = &rows->job->lower;
@@ -137,7 +137,7 @@ static void print_branches(const struct module_rows *rows, FILE *out)
     }
 }
 
-/* To whom kernels send what their cost_estimate says. */
+/* Prints to which devices kernels send the bytes of their cost_estimate. */
 static void print_remote(const struct module_rows *rows, FILE *out)
 {
     const struct module *module = module_of(rows);

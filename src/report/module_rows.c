@@ -10,8 +10,8 @@
 #include "hlo/communication.h"
 #include "study/time_breakdown.h"
 
-/* A compute in the queue of a module's chips, and how long that was busy before it: with matmuls, and with element-wise
- * work. */
+/* A compute in the queue of a module's chips, and the busy time of the queue before it: with matmuls, and
+ * with element-wise work. */
 struct busy {
     double start_s, end_s, matmul_s, elementwise_s;
 };
@@ -44,7 +44,7 @@ static int queue_init(struct queue *queue, const struct module_job *m, const str
     return 0;
 }
 
-/* How long the queue was busy until a time. */
+/* The busy time of the queue before a point in time. */
 static struct busy until(const struct queue *queue, double time_s)
 {
     int32_t low = 0, high = queue->computes; /* the first that ends later */
@@ -62,7 +62,7 @@ static struct busy until(const struct queue *queue, double time_s)
     return sum;
 }
 
-/* What a device puts on links for one execution. */
+/* The bytes that a device puts on links in one execution. */
 static double link_bytes(const struct program *program, const struct lowered *item)
 {
     double bytes = 0;
@@ -107,7 +107,8 @@ static void waited_add(struct waited *all, const struct waited *more, double tim
     }
 }
 
-/* From the trace alone: was anything computed while the collective was under way, before it, after it? */
+/* Finds the reason from the trace alone: was there a compute while the collective was under way, before it,
+ * after it? */
 static enum why find_why(const struct queue *queue, const struct amounts *one, double start_s)
 {
     double slack_s = 1e-9 * one->time_s, end_s = start_s + one->time_s;
@@ -219,7 +220,7 @@ const char *module_row_groups(const struct module_rows *rows, const struct modul
 struct row_group *row_groups_find(struct row_groups *groups, const char *a, const char *b, const char *c)
 {
     const char *const key[] = {a, b, c};
-    for (int32_t g = groups->count - 1; g >= 0; g--) { /* rows of a group mostly follow each other */
+    for (int32_t g = groups->count - 1; g >= 0; g--) { /* consecutive rows often share a group */
         char(*word)[SOURCE_TEXT] = groups->of[g].key;
         if (strcmp(word[0], a) == 0 && strcmp(word[1], b) == 0 && strcmp(word[2], c) == 0)
             return &groups->of[g];

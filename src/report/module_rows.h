@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to report/. */
 /*
- * module_rows: what a module's run took, a row an instruction: all its executions together.
+ * module_rows: the times of a module's run, one row per instruction for all its executions.
  *
- * Each has a category. What holds the chip's queue is a product (what the MXU runs, kernels whose author gives operations
- * too), a custom-call of which nobody knows what it computes, a copy (it moves elements and computes nothing: also a fusion of
- * slices, transposes and the like), host (a copy from or to the host's memory, S(5)), or element-wise, which is all the rest:
- * loops, reductions, sorts. What communicates has the name of its collective.
+ * Each row has a category. Instructions in the chip's compute queue are: product (MXU work, also kernels with
+ * flops in their cost estimate), custom-call (of unknown work), copy (only moves elements; also a fusion of
+ * slices, transposes and the like), host (a copy from or to the host's memory, S(5)), or element-wise (all
+ * others: loops, reductions, sorts). Communication has the name of its collective.
  *
  * Units: in the names. Errors: out of memory. Ownership: the caller's struct, freed with module_rows_free(), safe when
  * zeroed; the job is borrowed.
@@ -32,36 +32,36 @@ enum why {
     WHYS
 };
 
-/* What executions took, all together: numbers only, which amounts_add() adds one by one. */
+/* Sums over executions: numbers only, which amounts_add() adds one by one. */
 struct amounts {
     double executions, time_s, exposed_s;
-    double matmul_s, elementwise_s, collective_s; /* time_s, by what it is */
-    double behind_matmul_s, behind_elementwise_s; /* collectives: what the queue was busy with meanwhile */
+    double matmul_s, elementwise_s, collective_s; /* time_s by category */
+    double behind_matmul_s, behind_elementwise_s; /* collectives: work of the queue meanwhile */
     double bytes, flops, hbm_bytes;               /* of whole arrays of collectives; of what is computed */
     double
         ici_bytes; /* that a device puts on links, the mean of all; on a route of several links each counts */
 };
 
-/* Executions that the queue waited for for one reason. */
+/* The executions that the queue waited for, for one reason. */
 struct waited {
     struct amounts sum;
-    double most_s; /* the most that one was exposed, and ... */
-    int32_t item;  /* ... which item of the lowered module that is */
+    double most_s; /* the longest exposed time of one execution, and ... */
+    int32_t item;  /* ... the item of the lowered module it belongs to */
 };
 
-/* Of a collective: what the step takes less if this one takes no time; one execution alone, as it is and by each kind of ring,
- * NaN where it has no rings. */
+/* For a collective: the time that the step saves if the collective takes no time; the time of one execution
+ * alone, as it is and with each kind of ring (NaN if it has no rings). */
 enum gain { GAIN_SAVES, GAIN_ALONE, GAIN_KINDS, GAINS = GAIN_KINDS + RING_KINDS };
 
 struct module_row {
     int32_t instruction;
     int32_t collective;          /* the collective in it, or -1 */
-    const struct layout *layout; /* of its groups; NULL of a permute and of what is no collective */
+    const struct layout *layout; /* of its groups; NULL for a permute or no collective */
     int32_t layer, layers; /* of a model whose module has a few of its layers: as in struct lowered, else 0 */
     bool backward;
     struct amounts sum; /* of all executions */
     struct waited waited[WHYS];
-    double bytes; /* of the whole array of a collective, one execution */
+    double bytes; /* of the whole array of a collective, per execution */
     bool product, uncosted;
     enum bound_kind bound; /* of a product */
     double gain_s
@@ -76,7 +76,7 @@ struct module_rows {
     struct module_row *row; /* in the order of the first execution */
     int32_t rows;
     bool gains; /* module_gains_find() has been */
-    int width;  /* of tables; 0: any */
+    int width;  /* of tables; 0: no limit */
 };
 
 int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct run *run,
@@ -85,28 +85,30 @@ void module_rows_free(struct module_rows *rows);
 
 /* "product", "copy", "all-reduce": see above. */
 const char *module_row_category(const struct module_rows *rows, const struct module_row *row);
-/* What an instruction stands for in the user's program, "jit(step)/dot_general", and the line of that, "model.py:20". Of one
- * without any: of what its body results in, or of the collective in it. Both return `text`, "" if it is not said. */
+/* What an instruction stands for in the user's program, "jit(step)/dot_general", and its source line,
+ * "model.py:20". An instruction without them takes those of the root of its body, or of the collective in it.
+ * Both return `text`, "" if unknown. */
 const char *module_op_name(const struct module *module, int32_t instruction, char text[static SOURCE_TEXT]);
 const char *module_source(const struct sources *sources, int32_t instruction, char text[static SOURCE_TEXT]);
-/* The layer of a row: as it is labelled; else a scope of its op_name that is numbered, "layers_3"; else the loops of the user's program
- * that it runs in: "while.280 x4, while.282 x16". Returns `text`, "" outside of all. */
+/* The layer of a row: its label; else a numbered scope of its op_name, "layers_3"; else the user's loops
+ * around it: "while.280 x4, while.282 x16". Returns `text`, "" if there is none. */
 const char *module_row_layer(const struct module_rows *rows, const struct module_row *row,
                              char text[static SOURCE_TEXT]);
-/* "MXU", "HBM", "VMEM", "ICI", "PCIe": what its time goes to; "uncosted" of what takes none as nobody knows what it costs. */
+/* "MXU", "HBM", "VMEM", "ICI", "PCIe": the resource that bounds its time; "uncosted" if its cost is unknown
+ * and it takes no time. */
 const char *module_row_bound(const struct module_rows *rows, const struct module_row *row);
 
-/* What the compiler says that all its executions take, NaN if it does not. */
+/* The compiler's estimate for all executions, NaN if there is none. */
 double module_row_estimated_s(const struct module_rows *rows, const struct module_row *row);
 
-/* "all-reduce"; of a fusion "fusion". */
+/* "all-reduce"; for a fusion "fusion". */
 const char *module_row_opcode(const struct module_rows *rows, const struct module_row *row);
 /* Groups as written: "[2,128]<=[256]"; pairs of a permute: "permute of 4 pairs". */
 enum { MODULE_ROW_TEXT = 64 };
 const char *module_row_groups(const struct module_rows *rows, const struct module_row *row,
                               char text[static MODULE_ROW_TEXT]);
 
-/* Rows that have three words in common, added up. */
+/* The sum of all rows with the same three key words. */
 struct row_group {
     char key[3][SOURCE_TEXT];
     const struct module_row *first;
@@ -116,15 +118,15 @@ struct row_group {
 struct row_groups {
     int32_t count, room;
     struct row_group *of; /* in the order of their first rows */
-    bool failed;          /* out of memory: there are none any more */
+    bool failed;          /* out of memory: all groups have been freed */
 };
 
-/* The group of these words, which becomes the last one if it is new; NULL if memory is out. */
+/* The group of these words, appended if new; NULL if memory is out. */
 struct row_group *row_groups_find(struct row_groups *groups, const char *a, const char *b, const char *c);
-/* Adds a row, or what of it was waited for, to the group of these words. */
+/* Adds a row, or its waits for one reason, to the group of these words. */
 void row_groups_add(struct row_groups *groups, const char *const key[3], const struct module_row *row,
                     const struct waited *of);
-/* Prints the table that was made of them, unless that is NULL or memory was out, and frees both. */
+/* Prints the table of the groups, unless it is NULL or memory was out, and frees both. */
 int row_groups_end(struct row_groups *groups, struct table *table, FILE *out, struct status *st);
 
 void amounts_add(struct amounts *sum, const struct amounts *more, double times);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which schedules the collectives of a compiled text went by, and which of what it says is not simulated. */
+/* Prints the schedules that a compiled text states for its collectives, and the statements that are not
+ * simulated. */
 #include <stdio.h>
 #include <string.h>
 
 #include "report/module_print.h"
 
-/* Emitter and strategy, as written; and how the array is cut. */
+/* Emitter and strategy, as written, and how the array is split. */
 static void describe(const struct collective_config *config, char name[static MODULE_ROW_TEXT],
                      char parts[static MODULE_ROW_TEXT])
 {

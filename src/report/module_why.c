@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the queue waited for, and why, in sentences: as the trace has it, of no execution more than is there to be seen. */
+/* Prints what the queue waited for, and why, in sentences. The reasons are read from the trace alone. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,11 +7,11 @@
 #include "report/module_print.h"
 #include "study/time_breakdown.h"
 
-/* Reasons for less than this share of the exposed time are not printed, nor more than so many. */
+/* Reasons below this share of the exposed time are not printed, and at most this many are. */
 static const double least_frac = 1e-3;
 enum { REASONS_MOST = 12 };
 
-/* Collectives of one opcode over the same axes that are exposed for the same reason are one. */
+/* Groups collectives of one opcode that are exposed for the same reason over the same axes. */
 static void collect(const struct module_rows *rows, struct row_groups *reasons)
 {
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {

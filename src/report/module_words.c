@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What reports call the instructions of a module: their category, and where they come from in the user's program. */
+/* The words that reports use for instructions: their category, and their origin in the user's program. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "report/module_rows.h"
 
-/* What only moves elements. */
+/* Does the opcode only move elements? */
 static bool moves(enum opcode opcode)
 {
     static const enum opcode movers[] = {
@@ -19,7 +19,8 @@ static bool moves(enum opcode opcode)
     return false;
 }
 
-/* Does an instruction only move elements, or all that is in its body? What indexes are computed by does not count. */
+/* Does an instruction, or everything in its body, only move elements? The computation of indexes does not
+ * count. */
 static bool is_copy(const struct module *module, int32_t instruction)
 {
     int32_t body = module_called(module, instruction, 0);
@@ -48,7 +49,7 @@ static bool is_in_host(const struct module *module, int32_t shape)
     return found;
 }
 
-/* Is a result or an operand of it in the host's memory? */
+/* Is its result or one of its operands in the host's memory? */
 static bool touches_host(const struct module *module, int32_t instruction)
 {
     const struct instruction *i = module_at(module, instruction);
@@ -92,7 +93,7 @@ double module_row_estimated_s(const struct module_rows *rows, const struct modul
     return row->sum.executions * cycles / job->options.roofline.chip->clock_Hz;
 }
 
-/* The instruction that says where another one comes from: itself, what its body results in, or the collective in it. */
+/* The instruction whose metadata names the origin: itself, the root of its body, or the collective in it. */
 static int32_t witness(const struct module *module, int32_t instruction)
 {
     int32_t at = instruction;
@@ -116,7 +117,8 @@ const char *module_source(const struct sources *sources, int32_t instruction, ch
     return source_line(sources, witness(sources->module, instruction), text);
 }
 
-/* Is it a loop of the user's program, and none that XLA made of a product? Where nothing is said of it, it may be. */
+/* Is it a loop of the user's program, rather than one that XLA made of a product? Without metadata, it is
+ * assumed to be the user's. */
 static bool is_own_loop(const struct module *module, int32_t loop)
 {
     static const char own[] = "/while";
@@ -125,7 +127,7 @@ static bool is_own_loop(const struct module *module, int32_t loop)
     return n == 0 || (n >= end && strcmp(name + n - end, own) == 0);
 }
 
-/* "while.280 x4, while.282 x16": the user's loops that an instruction runs in, the outer ones first. */
+/* Prints the user's loops around an instruction, outer ones first: "while.280 x4, while.282 x16". */
 static void print_loops(const struct module *module, int32_t instruction, char text[static SOURCE_TEXT])
 {
     int32_t caller = module->caller[module_at(module, instruction)->computation];
@@ -138,7 +140,7 @@ static void print_loops(const struct module *module, int32_t instruction, char t
              (long long)module_trip_count(module, caller));
 }
 
-/* "layers_3" of "jit(step)/layers_3/mlp/dot_general"; false where no scope is numbered like that. */
+/* Finds "layers_3" in "jit(step)/layers_3/mlp/dot_general"; false if no scope has a number. */
 static bool find_numbered(const char *op_name, char text[static SOURCE_TEXT])
 {
     for (const char *at = op_name; *at; at += *at == '/') {

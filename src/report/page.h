@@ -6,7 +6,8 @@
  * blocks of text, packed by gzip, that have the names and the form of what the program writes elsewhere: `rows`, the CSV
  * of the points; of single points, by their number, `trace-0` (Chrome trace events), `links-0` and `instructions-0`.
  *
- * Units: as in these. Errors: out of memory, and those of what is written. Ownership: the file stays the caller's.
+ * Units: as in these. Errors: out of memory, and those of the embedded outputs. Ownership: the file stays the
+ * caller's.
  */
 #ifndef ICISIM_PAGE_H
 #define ICISIM_PAGE_H
@@ -16,14 +17,15 @@
 #include "base/status.h"
 #include "study/job.h"
 
-/* Points that a page shows in detail, at most, and events of each (of which a third are spans), so that a browser has its first picture within 2 s. */
+/* The number of points that a page shows in detail, and of events for each (a third of them spans), at most,
+ * so that a browser draws its first picture within 2 s. */
 enum { PAGE_POINTS = 16, PAGE_EVENTS = 300000 };
 
 void page_begin(FILE *page);
 int page_block(FILE *page, const char *name, const char *text, size_t bytes, struct status *st);
 void page_end(FILE *page);
 
-/* The blocks of a run whose single times were kept. */
+/* Writes the blocks of a run whose single times were recorded. */
 int page_run(FILE *page, const struct job *job, const struct run *run, int64_t index, struct status *st);
 
 #endif

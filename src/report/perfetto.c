@@ -15,7 +15,7 @@
 
 static const double total_max_s = 1e6; /* 10^18 picoseconds */
 
-/* As they are written; what contains others comes before them. */
+/* Sorts events as they are written: an event that contains others comes before them. */
 static int by_time(const void *x, const void *y)
 {
     const struct event *a = x, *b = y;
@@ -32,8 +32,9 @@ static int by_time(const void *x, const void *y)
     return 0;
 }
 
-/* Members of an object by a list of them, "name:s pid:i": texts (s), int (i), int64_t (l), picoseconds as microseconds (t),
- * bytes (g) and shares (f) as double, and objects that are opened ({). What is NULL, below 0 or NaN is left out. */
+/* Members of an object by a list of them, "name:s pid:i": texts (s), int (i), int64_t (l), picoseconds as
+ * microseconds (t), bytes (g) and shares (f) as double, and objects that are opened ({). Values that are
+ * NULL, below 0 or NaN are left out. */
 static void put(struct json *json, const char *members, ...)
 {
     va_list list;
@@ -124,7 +125,7 @@ static const char *axes_name(unsigned directions, char text[static AXES])
     return n ? text : NULL;
 }
 
-/* What the user's program calls it; NULL of what is not said. */
+/* Its op_name in the user's program; NULL if it has none. */
 static const char *op_name_of(const struct perfetto_options *options, const struct event *event,
                               char text[static SOURCE_TEXT])
 {
@@ -166,7 +167,7 @@ static void put_event(struct json *json, const struct program *program,
     bool lasts = event->kind < EVENT_USE;
     int64_t ps = event->end_ps > event->start_ps ? event->end_ps - event->start_ps : 1;
     json_object(json);
-    /* an arrow ends (bp) on the event that begins there, not on the next one */
+    /* binds the end of an arrow (bp) to the event that begins there, not to the next one */
     put(json, "ph:s pid:i tid:i ts:t dur:t name:s cat:s id:l bp:s",
         lasts   ? "X"
         : start ? "s"
@@ -179,7 +180,8 @@ static void put_event(struct json *json, const struct program *program,
     json_end(json);
 }
 
-/* Metadata: a process (tid 0) or a thread of it has a name, and stands in the order of these numbers. */
+/* Metadata: the name of a process (tid 0) or of a thread in it, and its place in the order of these numbers.
+ * */
 static void put_track(struct json *json, int32_t pid, int32_t tid, const char *name)
 {
     for (int order = 0; order < 2; order++) {
@@ -228,7 +230,7 @@ static void put_rows(struct json *json, const struct events *events)
     }
 }
 
-/* What was run, by columns of its result; empty ones are left out. */
+/* Writes the run's parameters and results by columns; empty ones are left out. */
 static void put_result(struct json *json, const struct result *result)
 {
     static const char *const names[] = {"op",   "chip",     "profile", "slice", "wrap",       "mesh",
@@ -262,7 +264,8 @@ static bool in_span(const struct perfetto_options *options, const struct event *
     return !any;
 }
 
-/* Keeps the events that are shown: all, those of a window, or as many as a viewer opens. Returns whether that is not all. */
+/* Keeps the events to show: all, those of a window, or as many as a viewer can open. Returns whether some
+ * were dropped. */
 static bool keep_shown(struct events *events, const struct perfetto_options *options)
 {
     int64_t most = options->whole ? INT64_MAX : options->most > 0 ? options->most : PERFETTO_EVENTS;
@@ -280,7 +283,7 @@ static bool keep_shown(struct events *events, const struct perfetto_options *opt
     return part;
 }
 
-/* What is not there is said. */
+/* Writes which part of the trace is shown, if some events were dropped. */
 static void put_shown(struct json *json, const struct events *events, const struct perfetto_options *options,
                       bool part)
 {

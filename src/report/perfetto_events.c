@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What lasts: stages and steps, computes and waits, collectives, sends on links. */
+/* Collects events with a duration: stages and steps, computes and waits, collectives, sends on links. */
 #include "report/perfetto_events.h"
 
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static unsigned directions_of(const struct events *events, struct cell cell)
     return directions;
 }
 
-/* What an op is to a chip: from the first to the last of what it does itself and what comes to it. A join is
- * nothing. */
+/* The span of an op on a chip: from the first to the last time that the chip works on it or data arrives for
+ * it. A join has no span. */
 static bool span_of(const struct events *events, int32_t o, int32_t chip, struct event *span)
 {
     const struct waits *waits = events->waits;
@@ -62,7 +62,7 @@ static bool span_of(const struct events *events, int32_t o, int32_t chip, struct
     return span->end_ps >= 0;
 }
 
-/* The sum of two spans; the first may be of nothing yet (end before 0). */
+/* Merges two spans; the first may still be empty (end before 0). */
 static void span_join(struct event *sum, const struct event *more)
 {
     if (sum->end_ps < 0) {
@@ -123,7 +123,7 @@ static void put(struct events *events, struct event event, enum event_kind kind,
     events_add(events, event);
 }
 
-/* The ops of one stage on a chip: its steps, itself, and what it is as a collective. */
+/* Adds the events of one stage on a chip: the steps, the stage itself, and its collective. */
 static void add_stage(struct events *events, int32_t chip, const struct order order[], int32_t ops)
 {
     const struct program *program = events->waits->program;
@@ -143,7 +143,7 @@ static void add_stage(struct events *events, int32_t chip, const struct order or
         if (i < ops - 1 && same_step(&order[i], &order[i + 1]))
             continue;
         if (step.end_ps >= 0) {
-            if (!same_step(&order[0], &order[ops - 1])) /* an only step would say the same as its stage */
+            if (!same_step(&order[0], &order[ops - 1])) /* a single step would repeat its stage */
                 put(events, step, EVENT_STEP, GROUP_STEPS);
             span_join(&stage, &step);
             stage.steps++;
@@ -187,7 +187,8 @@ static void add_wait(struct events *events, int32_t chip, int64_t start_ps, int6
     put(events, wait, EVENT_WAIT, GROUP_OPS);
 }
 
-/* The compute queue of a chip, if it has one: what runs, and what it waits for before, between and after. */
+/* Adds the compute queue of a chip, if it has one: the computes, and the waits before, between and after
+ * them. */
 static void add_computes(struct events *events, int32_t chip)
 {
     const struct waits *waits = events->waits;
@@ -208,8 +209,8 @@ static void add_computes(struct events *events, int32_t chip)
     add_wait(events, chip, busy_until_ps, picoseconds(waits_end_s(waits, last)), waits_of_end(waits, last));
 }
 
-/* A send's bytes flow over all its links at once, when its setup and all latencies are over. Those of other chips for which
- * the same one was run flow alike over links that lie as far from them. */
+/* A send's bytes flow over all its links at once, after its setup and all latencies. If one simulated chip
+ * represents several, the sends of the others flow alike over links at the same relative position. */
 static void add_send(struct events *events, struct cell cell, int link[])
 {
     const struct waits *waits = events->waits;

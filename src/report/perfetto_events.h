@@ -3,8 +3,9 @@
 /*
  * perfetto_events: what happens in a traced program, event by event, before it is written (perfetto.c).
  *
- * In three steps: events_collect() finds what lasts, events_place() gives it rows, events_connect() adds what
- * has no length, arrows and counters. Times are whole picoseconds, so that what is printed nests exactly.
+ * In three steps: events_collect() finds events with a duration, events_place() assigns them rows,
+ * events_connect() adds events without one: arrows and counters. Times are whole picoseconds, so that printed
+ * events nest exactly.
  */
 #ifndef PERFETTO_EVENTS_H
 #define PERFETTO_EVENTS_H
@@ -35,9 +36,9 @@ struct event {
     enum event_kind kind;
     int32_t pid, group, tid; /* tid: the row within its group, until rows are numbered */
     int64_t start_ps, end_ps;
-    struct cell cell;    /* the op; for a send, by whom */
+    struct cell cell;    /* the op; for a send, its sender */
     int32_t steps;       /* EVENT_STAGE, EVENT_COLLECTIVE: how many */
-    int32_t link;        /* EVENT_LINK: how many links of the route come before */
+    int32_t link;        /* EVENT_LINK: number of links before it on the route */
     unsigned directions; /* which directions, as bits: 1 << (2 * axis), << 1 more by - */
     double bytes;        /* of sends */
     double use_frac;     /* EVENT_LINK: mean; EVENT_USE: from now on */

@@ -6,12 +6,13 @@
 
 /* One row while it is being filled. */
 struct lane {
-    int64_t end_ps;       /* of all that is on it */
+    int64_t end_ps;       /* of all events on it */
     int64_t inner_end_ps; /* of the steps inside its stage */
     int32_t stage;        /* of the EVENT_STAGE that comes last on it, or -1 */
 };
 
-/* Row group by row group in time, a stage before its steps, what has no length before what comes after it. */
+/* Sorts by row group, then time; a stage comes before its steps, an event without duration before later ones.
+ * */
 static int by_group(const void *x, const void *y)
 {
     const struct event *a = x, *b = y;
@@ -32,7 +33,7 @@ static int32_t stage_of(const struct events *events, const struct event *event)
     return events->waits->program->op[event->cell.op].stage;
 }
 
-/* The first lane where an event overlaps nothing; a step's first choice is inside its stage. */
+/* The first lane where an event overlaps nothing; a step prefers the lane of its stage. */
 static int32_t find_lane(const struct events *events, const struct event *event, const struct lane lane[],
                          int32_t lanes)
 {
@@ -57,7 +58,7 @@ static void fill_lane(const struct events *events, const struct event *event, st
     lane->stage = event->kind == EVENT_STAGE ? stage_of(events, event) : -1;
 }
 
-/* Every chip has all its rows, those of links that nothing uses too. */
+/* Every chip has all its rows, also those of unused links. */
 static void least_rows(struct events *events)
 {
     const struct slice *slice = events->waits->program->slice;
@@ -113,7 +114,8 @@ int events_place(struct events *events, struct status *st)
     return 0;
 }
 
-/* Where arrows of a cell begin and end: the compute, or the send on its first link; -1 if it is not shown. */
+/* The events where arrows of a cell begin and end: the compute, or the send on its first link; -1 if it is
+ * not shown. */
 static int64_t *find_anchors(const struct events *events)
 {
     const struct program *program = events->waits->program;
@@ -128,8 +130,8 @@ static int64_t *find_anchors(const struct events *events)
     return anchor;
 }
 
-/* Both ends lie on events that are there, the first one before its event ends. Where all takes no time, no
- * arrow is drawn. */
+/* Adds an arrow. Both ends lie on existing events, the first one before its event ends. No arrow is drawn
+ * where nothing takes time. */
 static void add_arrow(struct events *events, int64_t from, int64_t to, enum cause_kind why, int64_t *arrows)
 {
     struct event start = events->event[from], end = events->event[to];
@@ -144,7 +146,7 @@ static void add_arrow(struct events *events, int64_t from, int64_t to, enum caus
     events_add(events, end);
 }
 
-/* From every send that the cell waits for, once. Ids count from 1. */
+/* Adds one arrow from every send that the cell waits for. Ids count from 1. */
 static void add_arrows(struct events *events, const int64_t anchor[], struct cell cell, int64_t *arrows)
 {
     const struct program *program = events->waits->program;
@@ -165,7 +167,7 @@ static void add_arrows(struct events *events, const int64_t anchor[], struct cel
     }
 }
 
-/* A link's use changes when a flow begins or ends. */
+/* The use of a link changes when a flow begins or ends. */
 struct change {
     int64_t at_ps;
     int flows;
@@ -181,7 +183,7 @@ static int by_time(const void *x, const void *y)
     return 0;
 }
 
-/* The use of one link, after the events first .. last of its rows. */
+/* Adds the counter of one link after the events first .. last of its rows. */
 static void add_uses(struct events *events, int64_t first, int64_t last, struct change change[])
 {
     int64_t changes = 0;
@@ -200,7 +202,7 @@ static void add_uses(struct events *events, int64_t first, int64_t last, struct 
     int flows = 0;
     for (int64_t i = 0; i < changes; i++) {
         flows += change[i].flows;
-        use.use_frac = flows > 0 ? use.use_frac + change[i].use_frac : 0; /* no remains of rounding */
+        use.use_frac = flows > 0 ? use.use_frac + change[i].use_frac : 0; /* no rounding residue */
         use.start_ps = use.end_ps = change[i].at_ps;
         if (i + 1 == changes || change[i + 1].at_ps > use.start_ps)
             events_add(events, use);

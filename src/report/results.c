@@ -25,7 +25,8 @@ static bool is_common(const struct column *column, const struct result result[],
     return true;
 }
 
-/* Sizes and bandwidths are a collective's. No column is shown in which no result has a value. */
+/* Is the column shown? Sizes and bandwidths only apply to collectives, and a column without any value is not
+ * shown. */
 static bool is_shown(const struct column *column, const struct result result[], int results)
 {
     bool sized = false, computes = false, compared = false, known = false;
@@ -47,7 +48,7 @@ static bool is_shown(const struct column *column, const struct result result[], 
     return known && shown[column->when];
 }
 
-/* Does it stand in the line above the table instead? */
+/* Is the value printed in the line above the table instead? */
 static bool is_above(const struct column *column, const struct result result[], int results)
 {
     return column->common && is_common(column, result, results);
@@ -106,7 +107,7 @@ static void print_ids(const struct result result[], int results, size_t offset, 
     fputs(listed ? "" : "none", out);
 }
 
-/* With a tolerance, how much the times may be trusted. */
+/* With a tolerance: the error bounds of the times. */
 static void print_bracket(const struct result result[], int results, FILE *out)
 {
     double widest_frac = -1;
@@ -120,7 +121,7 @@ static void print_bracket(const struct result result[], int results, FILE *out)
                 widest_frac * 100);
 }
 
-/* With both engines, how much they agree. */
+/* With both engines: how well they agree. */
 static void print_agreement(const struct result result[], int results, FILE *out)
 {
     double worst_frac = -1;
@@ -170,7 +171,7 @@ int report_table(const struct result result[], int results, int width, FILE *out
         double value = column_value(column, row);
         if (column->kind == COLUMN_TEXT)
             table_text(&table, column_text(column, row));
-        else /* differences of rounding are no differences: they print as 0.00, never as -0.00 */
+        else /* rounding residue prints as 0.00, never as -0.00 */
             table_number(&table, column->kind == COLUMN_OFF && fabs(value) < 5e-5 ? 0 : value);
     }
     return end(&table, result, results, formulas, out, st);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* run --draws N: one routing of the experts after another, and what they have in common. */
+/* run --draws N: one routing of the experts after another, and statistics over all of them. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ static int take(void *context, int64_t index, const void *result, const char *ho
 
 static const struct {
     const char *what, *unit;
-    size_t at; /* a double of the result */
+    size_t at; /* offset of a double in the result */
     double times;
 } rows[] = {{"time", "us", offsetof(struct draw_result, time_s), 1e6},
             {"dropped", "%", offsetof(struct draw_result, dropped_frac), 100},
@@ -76,7 +76,7 @@ static void write_rows(const struct draw_result result[], int draws, struct csv_
                 result[i].imbalance, (int64_t)result[i].hot_chip);
 }
 
-/* A worker for each processor: what comes out does not depend on how many there are. */
+/* The number of workers, one per processor: the results do not depend on it. */
 static int processors(void)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);

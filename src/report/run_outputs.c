@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Further outputs of one run: all links as a CSV; and, where single times were kept, its trace as a file and its critical
- * path as text. */
+/* Further outputs of one run: all links as a CSV; and, if single times were recorded, its trace as a file and
+ * its critical path as text. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "report/report.h"
 #include "study/module_job.h"
 
-/* [ops] of which instruction each op of a module's program is, -1 of none; NULL if memory is out. */
+/* [ops] the instruction of each op of a module's program, -1 if none; NULL if memory is out. */
 static int32_t *instructions_of(const struct module_job *module, const struct program *program)
 {
     int32_t *of = malloc(((size_t)program->ops + 1) * sizeof *of);
@@ -55,7 +55,7 @@ int report_window(const char *window, struct trace_window *read, struct status *
                : status_fail(st, STATUS_INPUT, "--trace-window '%s': it ends before it starts", window);
 }
 
-/* When the first so many layers run, forward and backward, with what they wait for and what is fetched for them. */
+/* Finds the time spans of the first layers, forward and backward, including their waits and prefetches. */
 static int find_layers(const struct module_job *module, const struct trace *trace, int layers,
                        struct perfetto_span span[static 2], struct status *st)
 {
@@ -65,8 +65,9 @@ static int find_layers(const struct module_job *module, const struct trace *trac
         char layer[8] = "", phase[8] = "";
         module_label(&module->module, item->instruction, "layer", layer, sizeof layer);
         module_label(&module->module, item->instruction, "phase", phase, sizeof phase);
-        int number =
-            item->layer > 0 ? item->layer : atoi(layer); /* where all are simulated it is the label */
+        int number = item->layer > 0
+                         ? item->layer
+                         : atoi(layer); /* if all layers are simulated, the label has the number */
         struct perfetto_span *of = &span[strcmp(phase, "bwd") == 0];
         if (number < 1 || number > layers || item->first_op < 0)
             continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `--steps`: when each step of each stage began and ended, over all chips, what it moved, and, where the
- * single times of the run were kept, what it waited for on the critical chip. */
+/* `--steps`: when each step of each stage began and ended, over all chips, the bytes it moved, and, if single
+ * times were recorded, its longest wait on the critical chip. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,8 +12,8 @@
 
 enum { DIRECTIONS = 2 * SLICE_AXES }; /* x+, x-, y+, ... */
 
-/* The sends of a stage that come after equally many sends are one step, numbered by how many these are; computes have
- * their own count. Both count from 0. */
+/* Sends of a stage with the same number of sends before them form one step with that number; computes are
+ * counted separately. Both count from 0. */
 struct step_op {
     int32_t op, stage, index;
     enum op_kind kind;
@@ -70,7 +70,7 @@ static void gather_steps(struct steps *all)
     qsort(all->of, (size_t)all->count, sizeof *all->of, by_step_and_op);
 }
 
-/* What one chip sends, at most; and the busiest link of each direction carries. */
+/* The most bytes that one chip sends, and that the busiest link of each direction carries. */
 struct step_bytes {
     double sent, direction[DIRECTIONS];
 };
@@ -88,7 +88,7 @@ static double most_sent(const struct program *part)
     return most;
 }
 
-/* Bytes of one step, which has `ops` ops: of a program that has no other ops. */
+/* Counts the bytes of one step of `ops` ops, as a program of only these ops. */
 static int count_bytes(const struct steps *all, const struct step_op step[], int32_t ops,
                        struct step_bytes *bytes, struct status *st)
 {
@@ -107,7 +107,8 @@ static int count_bytes(const struct steps *all, const struct step_op step[], int
     return code;
 }
 
-/* The step's op on the critical chip whose compute waits longest, or the first one; op -1 if it has none. */
+/* The step's op on the critical chip whose compute waits longest, else the first one; op -1 if the step has
+ * none. */
 static struct cell longest_wait(const struct steps *all, const struct step_op step[], int32_t ops,
                                 double *idle_s)
 {

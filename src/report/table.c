@@ -18,7 +18,7 @@ void table_column(struct table *table, const char *name, const char *unit, doubl
     snprintf(column->format, sizeof column->format, "%%.%df", decimals);
 }
 
-/* "time (us)", "of mean ()%.3f": cut into its name, unit and format. */
+/* Splits "time (us)" or "of mean ()%.3f" into name, unit and format. */
 static void add_head(struct table *table, char *head)
 {
     bool spare = *head == '?';
@@ -117,7 +117,8 @@ static bool is_time(const struct table *table, int cell)
     return strcmp(unit_of(table, cell % table->columns), "(us)") == 0 && *table->cell[cell] != '-';
 }
 
-/* Times are seconds if one of them is so long. What a cell has in us, to three places at most, is enough for that. */
+/* Times print in seconds if one of them is long enough. The three decimals of a cell in us suffice for that.
+ * */
 static int use_seconds(struct table *table, struct status *st)
 {
     const double long_us = 1e5;
@@ -147,7 +148,8 @@ static int line_width(const struct table *table, const int width[])
     return sum;
 }
 
-/* "jit(step)/while/body/dot_general" is "jit(st...dot_general": the end says most, then the begin. */
+/* Shortens "jit(step)/while/body/dot_general" to "jit(st...dot_general": the end says most, then the
+ * beginning. */
 static void cut(struct table *table, int column, size_t width)
 {
     for (int i = column; i < table->cells; i += table->columns) {
@@ -160,7 +162,7 @@ static void cut(struct table *table, int column, size_t width)
     }
 }
 
-/* Makes it no wider than it may be, and says in `left` what that has cost. */
+/* Narrows the table to its width, and lists the omissions in `left`. */
 static void narrow(struct table *table, int width[], char left[static TABLE_WIDTH])
 {
     enum { LEAST = 20 };
