@@ -7,8 +7,8 @@
  * A public function that can fail, or that reads or writes numbers, is a call: from api_begin() to api_end()
  * its thread is in the C locale, as all readers and writers of numbers expect, and its status is one of ours.
  *
- * Units: none. Errors: those of what is called. Ownership: a handle owns what it holds, but for what is marked
- * borrowed.
+ * Units: none. Errors: those of the functions it calls. Ownership: a handle owns its members, except those
+ * marked borrowed.
  */
 #ifndef API_H
 #define API_H
@@ -36,18 +36,18 @@ struct icisim_slice {
 struct api_call {
     struct status st;
     locale_t before;
-    int number; /* errno, which is the caller's */
+    int number; /* the caller's errno */
 };
 
 struct api_call api_begin(void);
 
-/* Is all given that has to be? If not, the call fails. */
+/* Are all required arguments given? If not, the call fails. */
 bool api_given(struct api_call *call, bool all);
 
-/* Tells the caller's status, which may be NULL. Returns `code`. */
+/* Fills the caller's status, which may be NULL. Returns `code`. */
 int api_end(struct api_call *call, int code, struct icisim_status *st);
 
-/* The point that the settings say. */
+/* Makes a point of the settings. */
 int api_point(const struct icisim_point *point, struct point *said, struct status *st);
 
 #endif

@@ -12,7 +12,7 @@ struct icisim_result {
     struct result result;
 };
 
-/* An option that a point has; the others are of commands. */
+/* Finds an option of points; other options belong to commands. */
 static const struct option_row *find_option(const char *name, struct status *st)
 {
     const struct option_row *option = option_by_name(name);
@@ -95,7 +95,7 @@ int api_point(const struct icisim_point *point, struct point *said, struct statu
     struct grid grid;
     if (grid_init(&grid, &point->settings, st) < 0)
         return st->code;
-    if (grid.points > 1) /* of a workload file */
+    if (grid.points > 1) /* only a workload file makes several */
         return status_fail(st, STATUS_INPUT,
                            "the workload file has several values for an option; set that one");
     grid_point(&grid, 0, said);
@@ -169,7 +169,7 @@ int icisim_point_write(struct icisim_point *point, const char *what, const char 
     return api_end(&call, code, st);
 }
 
-/* The option of a point with an index among those; beyond the last, one without a name. */
+/* The option of a point by index; beyond the last, one without a name. */
 static const struct option_row *option_at(int index)
 {
     static const struct option_row none;
@@ -199,7 +199,7 @@ void icisim_result_free(struct icisim_result *result)
     free(result);
 }
 
-/* Not what tables only have, nor the command line, which there is none of. */
+/* Columns that only exist in tables, and the command line, are not public. */
 static bool is_public(const struct column *column)
 {
     return column->name && column->kind != COLUMN_COMMAND;

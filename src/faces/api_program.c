@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs, built op by op or of collectives, and their traces. */
+/* Programs, built from ops or collectives, and their traces. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 
 struct icisim_program {
     struct program program; /* the slice is borrowed */
-    int32_t stage;          /* of the ops added next */
-    struct status fault;    /* the first while building */
+    int32_t stage;          /* of the next ops */
+    struct status fault;    /* the first fault while building */
     uint8_t *mask;          /* scratch of [chips] */
     int32_t *route;         /* scratch of [chips] */
 };
@@ -58,7 +58,7 @@ void icisim_program_stage(struct icisim_program *program, const char *name)
     program->stage = program_stage(&program->program, name);
 }
 
-/* Who takes part: those in `where` and, of a send with targets, those that have one. */
+/* The participants: the chips in `where` and, for a send with targets, only those with a target. */
 static int32_t mask_of(struct icisim_program *program, const uint8_t where[], const int32_t to[])
 {
     for (int chip = 0; chip < program->program.slice->chips; chip++)
@@ -66,7 +66,7 @@ static int32_t mask_of(struct icisim_program *program, const uint8_t where[], co
     return program_mask(&program->program, program->mask);
 }
 
-/* The hops of a route stay within axes that there are, and go round none. */
+/* Checks that the hops of a route stay within existing axes and do not go round one. */
 static int check_hops(struct icisim_program *program, const struct icisim_send *send, struct hop hop[])
 {
     const struct slice *slice = program->program.slice;
@@ -164,13 +164,13 @@ void icisim_program_dump(const struct icisim_program *program, FILE *out)
     api_end(&call, 0, NULL);
 }
 
-/* Is there a link in one where there is one in the other? */
+/* Do two slices have the same links? */
 static bool same_slice(const struct slice *a, const struct slice *b)
 {
     bool same = a->topology == b->topology && a->axes == b->axes &&
                 memcmp(a->len, b->len, sizeof a->len) == 0 && memcmp(a->wrap, b->wrap, sizeof a->wrap) == 0;
     for (int link = 0; same && (a->link || b->link) && link < slice_link_ids(a); link++)
-        same = slice_is_link(a, link) == slice_is_link(b, link); /* routes go round dead ones */
+        same = slice_is_link(a, link) == slice_is_link(b, link); /* routes avoid dead links */
     return same;
 }
 
@@ -186,8 +186,8 @@ static int32_t append(struct icisim_program *program, struct job *job, int32_t a
         return status_fail(st, STATUS_INPUT, "there is no op %d to start after; the program has %d",
                            (int)after, (int)p->ops);
     int32_t done = -1;
-    int code = collective_job_append(job, true, p, after, &done, st); /* nobody can ask for its numbers */
-    if (code == 0 && done < 0)                                        /* of single chips there is nothing */
+    int code = collective_job_append(job, true, p, after, &done, st); /* its numbers are never read */
+    if (code == 0 && done < 0)                                        /* nothing to do for single chips */
         return program_join(p, WHERE_ALL, program->stage);
     return code < 0 ? code : done;
 }
@@ -205,7 +205,7 @@ int32_t icisim_collective_append(struct icisim_program *program, struct icisim_p
     return api_end(&call, done, st);
 }
 
-/* The row of the table with an index; beyond the last, the empty one that ends it. */
+/* The collective with an index in the table; beyond the last, the empty row that ends it. */
 static const struct collective *collective_at(int index)
 {
     const struct collective *row = collectives;

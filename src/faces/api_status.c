@@ -14,7 +14,7 @@ _Static_assert((int)ICISIM_STATUS_TEXT >= (int)sizeof(((struct status *)0)->text
 
 struct api_call api_begin(void)
 {
-    /* glibc has the C locale ready: this allocates nothing, and there is nothing to free */
+    /* glibc has the C locale built in: this allocates nothing, and nothing is freed */
     int number = errno;
     return (struct api_call){.before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0)), .number = number};
 }
@@ -26,7 +26,7 @@ bool api_given(struct api_call *call, bool all)
     return all;
 }
 
-/* Two faults of input have codes of their own inside. */
+/* Two internal codes stand for faults of input. */
 static int public_code(int code)
 {
     return code == STATUS_MEMORY ? ICISIM_LIMIT : code == STATUS_UNEVEN ? ICISIM_INPUT : code;

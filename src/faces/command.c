@@ -73,7 +73,7 @@ static const struct option_row *option_by_key(int key)
     return NULL;
 }
 
-/* The rows of a command as argp wants them, each group under its title. */
+/* Converts the option rows of a command for argp, each group under its title. */
 static void fill_options(const struct command *command, struct argp_option list[])
 {
     int n = 0;
@@ -107,7 +107,7 @@ static const struct option_row *positional_of(const struct command *command)
     return NULL;
 }
 
-/* An argument may be the unit of a size, as in --size 1 MiB: fails with how to write both. */
+/* Is the argument the unit of a size, as in --size 1 MiB? Then fails, and says how to write it. */
 static int check_unit(const struct parsing *parsing, const char *text)
 {
     const struct settings *settings = parsing->settings;
@@ -147,7 +147,7 @@ static int add_argument(struct parsing *parsing, const char *text)
     return settings_add_argument(parsing->settings, option, text, parsing->st);
 }
 
-/* An option of any command by how it is written on the command line: "--size", "--size=3" or "-j". */
+/* Finds an option of any command by its spelling on the command line: "--size", "--size=3" or "-j". */
 static const struct option_row *option_by_argument(const char *argument)
 {
     size_t dashes = strspn(argument, "-");
@@ -156,7 +156,7 @@ static const struct option_row *option_by_argument(const char *argument)
     return dashes == 1 ? option_by_key(name[0]) : option_by_name(name);
 }
 
-/* Fails with the commands that have the option. */
+/* Fails, and names the commands that have the option. */
 static int option_of_others(const struct parsing *parsing, const char *argument,
                             const struct option_row *option)
 {
@@ -169,7 +169,7 @@ static int option_of_others(const struct parsing *parsing, const char *argument,
                        parsing->command->name, argument, list);
 }
 
-/* Fails with the nearest options of the command. */
+/* Fails, and names the nearest options of the command. */
 static int unknown_option(const struct parsing *parsing, const char *argument)
 {
     char spelled[OPTIONS_MAX][OPTION_NAME], nearest[TEXT_NEAREST];
@@ -187,7 +187,7 @@ static int unknown_option(const struct parsing *parsing, const char *argument)
                        argument, text_nearest(argument, names, nearest));
 }
 
-/* argp reports that an argument is wrong, but not why. */
+/* Finds out why an argument is wrong: argp only reports that it is. */
 static int explain(const struct parsing *parsing, const struct argp_state *state)
 {
     int at = state->next > 1 ? state->next - 1 : state->next;
@@ -203,7 +203,7 @@ static int explain(const struct parsing *parsing, const struct argp_state *state
                        option->name, option->argument);
 }
 
-/* The next word of the command line, which argp leaves alone after an option whose value may be left out. */
+/* The next word of the command line, which argp leaves alone after an option with an optional value. */
 static const char *value_behind(const struct option_row *option, struct argp_state *state)
 {
     bool is_there = state->next < state->argc && state->argv[state->next][0] != '-';
@@ -221,7 +221,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
     else if (key == HELP)
         parsing->help = true;
     else if (key == ARGP_KEY_ERROR)
-        code = explain(parsing, state); /* the first fault stays */
+        code = explain(parsing, state); /* the first fault is kept */
     else if (option)
         code = add_option(parsing, option, option->argument ? value : "on");
     else
@@ -229,7 +229,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
     return code < 0 ? EINVAL : 0;
 }
 
-/* Adds the default. argp frees a text that is returned in place of `text`. */
+/* Adds the default to the help of an option. argp frees a text that is returned in place of `text`. */
 static char *filter_help(int key, const char *text, void *input)
 {
     (void)input;
@@ -240,8 +240,8 @@ static char *filter_help(int key, const char *text, void *input)
     return (char *)text;
 }
 
-/* The command's summary and, after a vertical tab, what --help prints below the options: for what runs collectives, their
- * names and what --size counts of them. */
+/* Prints the command's summary and, after a vertical tab, the text below the options of --help: for commands
+ * that run collectives, the names of collectives and the meaning of --size for each. */
 static int print_help(struct argp *argp, const struct command *command, char *title, struct status *st)
 {
     char *doc = NULL;
@@ -275,7 +275,7 @@ int command_parse(const struct command *command, int argc, char **argv, struct s
     snprintf(title, sizeof title, "icisim %s", command->name);
     argv[0] = title;
     struct argp argp = {list, parse_one, command->arguments, NULL, NULL, filter_help, NULL};
-    /* argp's own help does not print where its errors do not. */
+    /* argp's help does not go where its errors go */
     error_t error = argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &parsing);
     argv[0] = name;
     if (parsing.help && print_help(&argp, command, title, st) < 0)

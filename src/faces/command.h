@@ -3,8 +3,8 @@
 /*
  * command: a subcommand of the program: a const struct in a file of its own, and a row in command.c.
  *
- * Its options are the rows of the option table that name it in `commands`. What it writes to stdout is data, all
- * else goes to stderr, and faults go up as a status that main prints.
+ * Its options are the rows of the option table that name it in `commands`. Data goes to stdout, everything
+ * else to stderr, and faults are returned as a status that main prints.
  */
 #ifndef COMMAND_H
 #define COMMAND_H
@@ -24,14 +24,14 @@ struct command {
 extern const struct command command_run, command_compare, command_sweep, command_eval, command_topology,
     command_validate, command_fit, command_lower, command_merge, command_model, command_compare_measured;
 
-/* All of them, ended by NULL. */
+/* All commands, ended by NULL. */
 extern const struct command *const command_list[];
 
-/* One of them by name, NULL with the nearest names as a fault. */
+/* A command by name; if there is none, NULL and a fault with the nearest names. */
 const struct command *command_by_name(const char *name, struct status *st);
 
-/* Reads the arguments after the command's name, argv[0], and a workload file if there is one among them. Returns
- * COMMAND_HELPED if it has printed the help that was asked for. */
+/* Reads the arguments after the command's name, argv[0], and workload files among them. Returns
+ * COMMAND_HELPED if it has printed the help. */
 enum { COMMAND_HELPED = 1 };
 int command_parse(const struct command *command, int argc, char **argv, struct settings *settings,
                   struct status *st);

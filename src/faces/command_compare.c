@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim compare: the schedules of one thing side by side, and the sizes at which they cross. */
+/* icisim compare: several schedules of one operation side by side, and the sizes at which they cross. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,15 +10,15 @@
 #include "report/report.h"
 #include "study/job.h"
 
-/* The values of one option are compared. */
+/* The option whose values are compared. */
 struct contest {
     const struct option_row *option;
     int variants;
     const char *const *names;
 };
 
-/* The one option of a model that several values were given for (meshes, set-ups, rematerialisation): it is compared instead of
- * strategies. */
+/* The one option of a model that has several values (meshes, set-ups, rematerialisation): it is compared
+ * instead of strategies. */
 static const struct option_row *varied_option(const struct settings *settings)
 {
     const struct option_row *varied = NULL;
@@ -31,7 +31,8 @@ static const struct option_row *varied_option(const struct settings *settings)
     return count == 1 ? varied : NULL;
 }
 
-/* Chooses the option that the workload names, with all values that the workload names where none are given. */
+/* Chooses the option that the workload compares by default; without given values, all that the workload has.
+ * */
 static int choose_contest(struct settings *settings, struct contest *contest, struct status *st)
 {
     struct grid grid;
@@ -55,7 +56,7 @@ static int choose_contest(struct settings *settings, struct contest *contest, st
         code = settings_add(settings, contest->option, values, st);
     const struct option_row *plan = option_by_name("plan");
     if (code == 0 && workload_kind(point.work.op) == ON_MATMUL && settings_count(settings, plan->name) == 0 &&
-        !option_is_given(&point, "gather")) /* each strategy by the plan that is fastest for it */
+        !option_is_given(&point, "gather")) /* each strategy with its fastest plan */
         code = settings_add(settings, plan, "auto", st);
     const struct setting *setting = &settings->of[option_index(contest->option)];
     contest->variants = setting->count;
@@ -63,7 +64,7 @@ static int choose_contest(struct settings *settings, struct contest *contest, st
     return code;
 }
 
-/* Is the size printed at which one overtakes the other? That of bidi and bidi-half always, of any two if asked. */
+/* Are crossover sizes printed for the two schedules? For bidi and bidi-half always, for others if asked. */
 static bool is_looked_at(const char *a, const char *b, bool all)
 {
     return all || (strcmp(a, "bidi") == 0 && strcmp(b, "bidi-half") == 0) ||
@@ -84,7 +85,7 @@ static int print_crossovers(struct outputs *outputs, const struct contest *conte
             grid_point(grid, grid_with(grid, index, contest->option, v), &a);
             grid_point(grid, grid_with(grid, index, contest->option, w), &b);
             if (a.work.size_bytes == 0)
-                return 0; /* nothing that could be larger or smaller */
+                return 0; /* there is no size to vary */
             if (crossover_find(&a, &b, &outputs->catalog, &crossover, st) < 0)
                 return st->code;
             crossover_print(&crossover, contest->names[v], contest->names[w], stdout);
@@ -93,7 +94,7 @@ static int print_crossovers(struct outputs *outputs, const struct contest *conte
     return 0;
 }
 
-/* One table: all sizes and variants of a point that are the same otherwise. */
+/* Prints one table: all sizes and variants of a point that are equal otherwise. */
 static int print_table(const struct outputs *outputs, const struct contest *contest, int64_t index,
                        struct status *st)
 {
@@ -109,7 +110,7 @@ static int print_table(const struct outputs *outputs, const struct contest *cont
             result[row * variants + v] =
                 outputs->result[grid_with(grid, grid_with(grid, index, size, row), contest->option, v)];
     int code;
-    if (sizes == 0) { /* one line each tells more than a column each */
+    if (sizes == 0) { /* a line for each variant has room for more columns */
         code = report_table(result, variants, outputs->width, stdout, st);
     } else {
         report_heading(result, rows * variants, stdout);
@@ -133,7 +134,7 @@ static int print_tables(struct outputs *outputs, const struct contest *contest, 
     return code;
 }
 
-/* Two compilations of one step are compared with each other. */
+/* Are there two compilations of one step to compare? */
 static bool has_two_texts(const struct settings *settings)
 {
     const struct setting *op = &settings->of[option_index(option_by_name("op"))];
@@ -152,7 +153,7 @@ static int run_two_texts(struct outputs *outputs, struct module_compare *compare
     if (outputs_open(outputs, st) < 0)
         return st->code;
     bool table = outputs->table;
-    outputs->table = false; /* of each point */
+    outputs->table = false; /* no table per point */
     outputs->compare = compared;
     if (outputs_run(outputs, st) < 0)
         return st->code;
@@ -181,7 +182,7 @@ static int compare(struct settings *settings, struct status *st)
     bool open = choose_contest(settings, &contest, st) == 0 && outputs_init(&outputs, settings, st) == 0 &&
                 outputs_open(&outputs, st) == 0;
     bool table = outputs.table;
-    outputs.table = false; /* of each point; there is one of all */
+    outputs.table = false; /* no table per point; there is one of all */
     if (open && outputs_run(&outputs, st) == 0 && (!table || print_tables(&outputs, &contest, st) == 0))
         outputs_commit(&outputs, st);
     outputs_close(&outputs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim eval: a collective, or a model's step, on numbers, through the schedule that is simulated. */
+/* icisim eval: a collective, or a model's step, executed with real numbers, on the simulated schedule. */
 #include "faces/eval.h"
 
 #include <stdio.h>
@@ -14,7 +14,8 @@
 #include "study/collective_job.h"
 #include "study/job.h"
 
-/* What a call is in the option table; of those that it does not have, whose options they take. */
+/* The op in the option table whose options the call takes; ops that the table lacks take those of a similar
+ * one. */
 static enum op_set op_of_call(enum call_op op)
 {
     struct status unknown = {0};
@@ -34,7 +35,8 @@ static enum op_set op_of_call(enum call_op op)
     }
 }
 
-/* Where part i of a tuple "(a, b)" begins, and its length; of what is no tuple all of it. False beyond the last. */
+/* The start and length of part i of a tuple "(a, b)"; a text without a tuple is one part. False beyond the
+ * last. */
 static bool find_part(const char *text, int i, const char **at, int *length)
 {
     int depth = 0, part = 0;
@@ -56,7 +58,8 @@ static bool find_part(const char *text, int i, const char **at, int *length)
     return false;
 }
 
-/* What an option says of the example, if it is given; of a tuple of inputs each may have its own. */
+/* Sets a field of the example from an option, if it is given; for a tuple of inputs, each part may have its
+ * own value. */
 static int set(struct eval *eval, const struct settings *settings, const char *option, enum case_field field,
                struct status *st)
 {
@@ -96,7 +99,7 @@ static int read_call(struct eval *eval, const struct settings *settings, struct 
     return case_resolve(&eval->example, st);
 }
 
-/* Without --in, dim 0 is cut over the axes of the call (all, where nothing is sent). */
+/* Without --in, dim 0 is sharded over the axes of the call (over all axes, if nothing is sent). */
 static int read_in_spec(struct eval *eval, const struct settings *settings, struct status *st)
 {
     struct example *example = &eval->example;
@@ -197,7 +200,7 @@ static int run_one(const struct settings *settings, const struct point *point, s
     if (open_one(&eval, settings, point, catalog, st) == 0 &&
         evaluation_open_as(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, &eval.choice,
                            st) == 0) {
-        /* the call has been checked, so that a spec can follow from it */
+        /* the call is checked, so that a spec can follow from it */
         eval.example.out_spec = evaluate_out_spec(&eval.example);
         eval.has_out_spec = settings_text(settings, "out") != NULL;
         if (set(&eval, settings, "out", CASE_OUT_SPEC, st) == 0)
@@ -209,7 +212,8 @@ static int run_one(const struct settings *settings, const struct point *point, s
     return st->code;
 }
 
-/* Of a tuple, as JAX does it, one call after the other; nothing is printed where one cannot be. */
+/* Runs the parts of a tuple one call after the other, as JAX does; prints nothing if any of them is invalid.
+ * */
 static int run_all(const struct settings *settings, const struct point *point, struct catalog *catalog,
                    struct status *st)
 {
@@ -231,7 +235,7 @@ static int run_all(const struct settings *settings, const struct point *point, s
     return code;
 }
 
-/* A job of the point, shown on numbers. */
+/* Opens a job of the point, and shows it with real numbers. */
 static int run_job(const struct point *point, int (*show)(struct job *job, FILE *out, struct status *st),
                    struct status *st)
 {
@@ -244,7 +248,7 @@ static int run_job(const struct point *point, int (*show)(struct job *job, FILE 
     return st->code;
 }
 
-/* One point only: numbers are not swept. */
+/* Only one point is allowed: real numbers are not swept. */
 static int check_single(const struct grid *grid, struct status *st)
 {
     for (int d = 0; d < grid->dims; d++) {
@@ -258,7 +262,7 @@ static int check_single(const struct grid *grid, struct status *st)
     return 0;
 }
 
-/* Of models, whose slice is one that is offered: a mesh of three axes has a chip that is wired in three. */
+/* The chip for the step of a model: a mesh of three axes takes a chip with a 3D torus. */
 static const char *chip_for(const char *mesh)
 {
     struct axes axes = {0};

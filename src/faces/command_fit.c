@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim fit: the numbers of a machine from measured times; icisim compare-measured: these times beside simulated ones. */
+/* icisim fit: fits the parameters of a machine to measured times; icisim compare-measured: compares measured
+ * with simulated times. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "report/measured_compare.h"
 #include "study/fitting.h"
 
-/* Sizes to predict, of all --predict. */
+/* Reads the sizes to predict, from all --predict options. */
 static int read_sizes(const struct settings *settings, uint64_t **size_bytes, int *sizes, struct status *st)
 {
     const struct setting *setting = &settings->of[option_index(option_by_name("predict"))];
@@ -23,7 +24,7 @@ static int read_sizes(const struct settings *settings, uint64_t **size_bytes, in
     return code;
 }
 
-/* --operation says what --op says elsewhere, where it is a positional argument. */
+/* --operation is the name here for the positional argument that is --op elsewhere. */
 static int name_operation(struct settings *settings, struct status *st)
 {
     const char *operation = settings_text(settings, "operation");

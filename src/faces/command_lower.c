@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim lower: the module that a workload is, as HLO text. */
+/* icisim lower: prints the module of a workload as HLO text. */
 #include <stdio.h>
 
 #include "base/document.h"
@@ -10,7 +10,7 @@
 #include "study/module_job.h"
 #include "study/module_options.h"
 
-/* The one point that the settings are. */
+/* The only point of the settings. */
 static int find_point(const struct settings *settings, struct grid *grid, struct point *point,
                       struct status *st)
 {

@@ -2,8 +2,8 @@
 /*
  * icisim merge: the CSVs of all shards of a sweep as the CSV that one machine would have written.
  *
- * Point p is row p / n of shard p % n, so rows are taken from the shards in turn. The files are read line by line, twice:
- * the first time to see that each of them is whole.
+ * Point p is row p / n of shard p % n, so rows are taken from the shards in turn. The files are read line by
+ * line, twice: the first time to check that each of them is complete.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,10 +19,10 @@ struct part {
     struct sweep_reader reader;
     struct shard shard;
     int64_t points, rows;
-    char *grid, *names; /* what its first line says of the grid, and that of the columns */
+    char *grid, *names; /* the grid in its first line; the column names */
 };
 
-/* Opens a file, and reads what stands before its rows; counts these. */
+/* Opens a file, reads the lines before its rows, and counts the rows. */
 static int open_part(struct part *part, struct status *st)
 {
     struct sweep_reader *reader = &part->reader;
@@ -44,7 +44,7 @@ static int open_part(struct part *part, struct status *st)
                : 0;
 }
 
-/* Is a part whole, and are two parts of one sweep, by one program? */
+/* Is a part complete, and do two parts belong to one sweep by one version of the program? */
 static int check_part(const struct part *part, const struct part *first, struct status *st)
 {
     const char *path = part->reader.path, *other = first->reader.path;
@@ -74,7 +74,7 @@ static int by_shard(const void *a, const void *b)
     return x->shard.index - y->shard.index;
 }
 
-/* All of one sweep, none missing, none twice, each whole. */
+/* Checks that all parts are of one sweep, complete, none missing and none given twice. */
 static int check_parts(struct part part[], int parts, struct status *st)
 {
     int of = part[0].shard.of, missing = 0;
@@ -94,7 +94,7 @@ static int check_parts(struct part part[], int parts, struct status *st)
                        parts, of);
 }
 
-/* Takes the rows in turn. */
+/* Writes the rows of the parts in turn. */
 static int write_rows(struct part part[], int parts, FILE *out, struct status *st)
 {
     for (int i = 0; i < parts; i++) {
@@ -112,7 +112,7 @@ static int write_rows(struct part part[], int parts, FILE *out, struct status *s
     return 0;
 }
 
-/* Many files are open at once: as many as the system lets this process have. */
+/* Many files are open at once: raises the limit of open files as far as the system allows. */
 static void allow_files(void)
 {
     struct rlimit files;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * icisim model from-hf|from-maxtext FILE ...: a configuration of Hugging Face (config.json) or MaxText (YAML) as a workload. Of
- * several files a later one takes precedence, as a model of MaxText's does over base.yml; of Hugging Face's models with pictures
- * text_config does.
+ * icisim model from-hf|from-maxtext FILE ...: a configuration of Hugging Face (config.json) or MaxText (YAML)
+ * as a workload. Later files take precedence, as a MaxText model does over base.yml. In Hugging Face's
+ * multimodal models, text_config takes precedence.
  *
- * Every key of the file has one of three fates: it is written as a key of ours; it changes the time and has no key of ours, and a
- * comment says so; or it is named in a last comment as one that was not read. So nothing is left out in silence.
+ * Every key of the file has one of three fates: it is written as a key of ours; it affects the time but we
+ * have no key for it, and a comment says so; or a last comment lists it as ignored. So no key is dropped
+ * silently.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 enum { FROM_HF, FROM_MAXTEXT, SOURCES, NAMES_MAX = 4, KEPT = 64 };
 static const char *const source_names[] = {"from-hf", "from-maxtext", NULL};
 
-/* Our keys, and what each source calls them, the first that is there. */
+/* Our keys, and the names of each in both sources; the first name that a file has counts. */
 static const struct key {
     const char *ours;
     const char *theirs[SOURCES][NAMES_MAX];
@@ -45,11 +46,11 @@ static const struct key {
     {"allow-split-physical-axes", {{NULL}, {"allow_split_physical_axes"}}, false},
 };
 
-/* Hugging Face's types of model whose embedding is the unembedding where the file says nothing of it. */
+/* Hugging Face's model types whose embedding and unembedding share weights if the file does not say. */
 static const char tied_types[] =
     "gemma gemma2 gemma3 gemma3_text gpt2 gpt_neo opt bloom falcon mpt cohere cohere2";
 
-/* What takes time and has no key of ours: unless the value is one of `harmless`. */
+/* Keys that affect the time and have no key of ours, unless their value is one of `harmless`. */
 static const struct unsaid {
     const char *name, *harmless, *instead;
 } unsaid[] = {
@@ -65,8 +66,8 @@ static const struct unsaid {
     {"gradient_accumulation_steps", "1", "one micro-batch: --micro-batches"},
 };
 
-/* Experts have a width of their own, but in dense models, and in Mixtral of MaxText; where some layers have none, it is not that
- * of the others. */
+/* Is the MLP width of the file not ours? Experts have a width of their own, except in dense models and in
+ * MaxText's Mixtral; if some layers have no experts, the width of dense layers is another. */
 static bool is_other_width(const struct configuration *config, const char *name)
 {
     const char *block = configuration_text(config, "decoder_block");
@@ -75,7 +76,7 @@ static bool is_other_width(const struct configuration *config, const char *name)
             configuration_whole(config, name, 0) <= 0 || (block && strcmp(block, "mixtral") == 0));
 }
 
-/* The text of one of our keys in the file; NULL where it is not there. */
+/* The text of one of our keys in the file; NULL if the file lacks it. */
 static const char *find_key(const struct configuration *config, const char *ours)
 {
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
@@ -94,7 +95,7 @@ static int64_t number_of(const struct configuration *config, const char *ours)
     return text ? configuration_number(text) : 0;
 }
 
-/* What a file may leave out, as Hugging Face's models have it; 0: nothing is known. */
+/* The default of Hugging Face's models for a missing key; 0: unknown. */
 static int64_t fallback_of(const struct configuration *config, const char *ours)
 {
     int64_t heads = number_of(config, "heads");
@@ -133,7 +134,8 @@ static int write_key(const struct configuration *config, const struct key *key, 
     return 0;
 }
 
-/* The first function of MaxText's list, of which the second is what it gates, or Hugging Face's. */
+/* The activation function: the first one of MaxText's list (the second is the linear half of a gate), or
+ * Hugging Face's. */
 static const char *function_of(const struct configuration *config, const struct node *list)
 {
     static const char *const names[] = {"hidden_activation", "hidden_act", "activation_function"};
@@ -150,7 +152,7 @@ static const char *function_of(const struct configuration *config, const struct 
     return NULL;
 }
 
-/* One gate or none, what it is made of, and blocks whose two halves work side by side. */
+/* Writes whether the MLP is gated, its activation, and whether attention and MLP run in parallel. */
 static void write_block(const struct configuration *config, FILE *out)
 {
     static const char ungated[] = "gpt2 gpt_neo gpt_neox gptj gpt_bigcode codegen opt bloom falcon phi mpt "
@@ -169,7 +171,7 @@ static void write_block(const struct configuration *config, FILE *out)
         fputs("parallel: true\n", out);
 }
 
-/* Sequences, and how many tokens a chip has; Hugging Face says the longest sequence only. */
+/* Writes sequence length and tokens per chip; Hugging Face only has the longest sequence. */
 static void write_batch(const struct configuration *config, FILE *out)
 {
     enum { LONG = 4096 };
@@ -188,7 +190,7 @@ static void write_batch(const struct configuration *config, FILE *out)
     fprintf(out, "tokens-per-chip: %" PRId64 "\n", sequence);
 }
 
-/* The axes that MaxText names and that are ours, where no length is left to it (-1). */
+/* Writes the mesh axes of MaxText that we have, unless one of them has its length left open (-1). */
 static void write_mesh(const struct configuration *config, FILE *out)
 {
     static const char *const axes[][2] = {{"ici_data_parallelism", "dp"},
@@ -211,7 +213,8 @@ static void write_mesh(const struct configuration *config, FILE *out)
         fprintf(out, "mesh: \"%s\"\n", mesh);
 }
 
-/* What MaxText's policy keeps for the backward pass: by name, or, of a custom one, as the file says of each product. */
+/* Finds which outputs MaxText's policy keeps for the backward pass: by the policy's name or, for a custom
+ * one, by the entry of each matmul. */
 static void find_kept(const struct configuration *config, const char *policy, char keep[static KEPT],
                       bool *on_host)
 {
@@ -251,7 +254,7 @@ static void write_remat(const struct configuration *config, FILE *out)
         fprintf(out, "keep: [%s]\n%s", keep, on_host ? "keep-on-host: true\n" : "");
 }
 
-/* Types, and products that MaxText makes one of. */
+/* Writes types, and the matmuls that MaxText fuses. */
 static void write_types(const struct configuration *config, FILE *out)
 {
     const char *dtype = configuration_text(config, "dtype"),
@@ -274,7 +277,7 @@ static void write_difference(const char *name, const char *value, const char *in
             value ? value : "", instead);
 }
 
-/* What the simulation has instead of what the file asks for. */
+/* Writes comments on features of the file that are simulated differently or not at all. */
 static void write_unsaid(const struct configuration *config, FILE *out)
 {
     for (size_t u = 0; u < sizeof unsaid / sizeof *unsaid; u++) {
@@ -295,7 +298,7 @@ static void write_unsaid(const struct configuration *config, FILE *out)
         }
 }
 
-/* Latents say how wide heads of keys are, and each query has its own. */
+/* Is the key replaced by latents (MLA)? They set the width of key heads, and every query head has its own. */
 static bool is_in_latents(const struct configuration *config, const char *ours)
 {
     bool of_keys = strcmp(ours, "kv-heads") == 0 || strcmp(ours, "head-dim") == 0;
@@ -326,7 +329,7 @@ static int write_model(const struct configuration *config, FILE *out, struct sta
     return 0;
 }
 
-/* The whole text first, so that a fault prints none of it. */
+/* Composes the whole text first, so that nothing is printed if there is a fault. */
 static int print_model(const struct configuration *config, struct status *st)
 {
     char *text = NULL;

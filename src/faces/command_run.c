@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim run: one row a point, and a look inside. */
+/* icisim run: one row per point, and details of each. */
 #include "base/time_limit.h"
 #include "faces/command.h"
 #include "faces/outputs.h"
@@ -10,7 +10,8 @@
 #include "report/module_print.h"
 #include "report/report.h"
 
-/* What is asked for fits together: a file that takes stdout is alone there. */
+/* Checks that the requested outputs fit together: a file that goes to stdout must be the only output there.
+ * */
 static int check_outputs(const struct settings *settings, int64_t points, struct status *st)
 {
     enum { POINTS_MAX = 10000 };
@@ -29,7 +30,7 @@ static int check_outputs(const struct settings *settings, int64_t points, struct
     return 0;
 }
 
-/* Memory needs no slice either. */
+/* Counts memory, which needs no slice either. */
 static int count_memory(const struct point *point, struct catalog *catalog, struct status *st)
 {
     const struct listing *text = listing_of(catalog, point, st);
@@ -67,7 +68,8 @@ static int count(struct outputs *outputs, struct status *st)
     return code;
 }
 
-/* Is it a program of several slices? Of these --collectives shows what they issue, as --count-only does; they are not timed. */
+/* Is it a program of several slices? For such programs --collectives only lists the issued collectives, as
+ * --count-only does; they are not simulated. */
 static bool has_slices(struct outputs *outputs, struct status *st)
 {
     struct point point;

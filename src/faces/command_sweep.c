@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * icisim sweep: one CSV row a point, by workers.
+ * icisim sweep: a CSV with one row per point, simulated by workers.
  *
- * Rows are written in the order of the points, as soon as they and the points that they compare with are there, so the bytes
- * do not depend on the number of workers. An invalid point has a row that says why, and so has a point whose worker died; but
- * where no point is valid nothing runs (probe_grid()).
+ * Rows are written in the order of the points, as soon as they and the points that they compare with are
+ * done, so the bytes do not depend on the number of workers. An invalid point has a row with the reason, and
+ * so has a point whose worker died. If no point is valid, nothing runs (probe_grid()).
  *
- * Memory does not grow with the number of points: workers are at most AHEAD points ahead of the row that is written next. A
- * row may compare with a point that is not near, belongs to another shard, or was run before the sweep was resumed: then its
- * worker simulates that point as well.
+ * Memory does not grow with the number of points: workers are at most AHEAD points ahead of the next row to
+ * write. If a row compares with a point that is far away, belongs to another shard, or was run before the
+ * sweep was resumed, its worker simulates that point as well.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -33,10 +33,10 @@
 /* Rows wait for others that are less than NEAR rows away; workers are at most AHEAD rows ahead. */
 enum { NEAR = 2048, AHEAD = NEAR + 1024, SLOTS = NEAR + AHEAD };
 
-/* What a worker hands back. */
+/* The message of a worker. */
 struct outcome {
     struct result result;
-    double reference_s; /* of the point to compare with, where the worker had to simulate that, too */
+    double reference_s; /* time of the reference point, if the worker simulated it, too */
 };
 
 struct sweep {
@@ -57,7 +57,7 @@ static int64_t point_of(const struct sweep *sweep, int64_t row)
     return shard_point(sweep->file.shard, row);
 }
 
-/* Does the row of a point, which `row` compares with, come by itself and in time? */
+/* Will the point that `row` compares with be simulated anyway, and in time? */
 static bool comes(const struct sweep *sweep, int64_t row, int64_t point)
 {
     struct shard shard = sweep->file.shard;
@@ -84,13 +84,13 @@ static void work(void *context, int64_t index, void *result)
     grid_point(grid, reference, &point);
     job_result(&point, &sweep->catalog, &compared, &other);
     outcome->reference_s = compared.time_s;
-    if (other.code < 0 && !status_is_refusal(other.code)) { /* the row would lack a speed-up that it has */
+    if (other.code < 0 && !status_is_refusal(other.code)) { /* else the row would lack its speed-up */
         grid_point(grid, at, &point);
         job_result_failed(&point, &sweep->catalog, &outcome->result, &other);
     }
 }
 
-/* Sets the speed-up of a row; false if what it compares with has not come yet. */
+/* Sets the speed-up of a row; false if its reference point is not done yet. */
 static bool compare(const struct sweep *sweep, int64_t row, struct outcome *outcome)
 {
     int64_t reference = rows_reference(sweep->file.grid, point_of(sweep, row), &outcome->result);
@@ -106,7 +106,8 @@ static bool compare(const struct sweep *sweep, int64_t row, struct outcome *outc
     return true;
 }
 
-/* Writes what is next in order, as long as it is there. A row is forgotten when it is out of every other's reach. */
+/* Writes the next rows in order, as far as they are done. A row is freed once no later row can compare with
+ * it. */
 static int write_rows(struct sweep *sweep, struct status *st)
 {
     int code = 0;
@@ -176,7 +177,7 @@ static int run_shard(struct sweep *sweep, struct status *st)
     return code;
 }
 
-/* Counts the rows without numbers on stderr, those from before the sweep was resumed among them. */
+/* Counts the rows without numbers on stderr, including those from before the sweep was resumed. */
 static int summarise(const struct sweep *sweep, struct status *st)
 {
     const struct sweep_file *file = &sweep->file;
@@ -190,7 +191,7 @@ static int summarise(const struct sweep *sweep, struct status *st)
     return 0;
 }
 
-/* Ended early by Ctrl-C: says what is there, and how to go on. */
+/* After Ctrl-C: says how many rows there are, and how to resume. */
 static int stop(struct sweep *sweep, struct status *st)
 {
     bool goes_on = output_fd(&sweep->file.csv.output) >= 0;
@@ -201,7 +202,7 @@ static int stop(struct sweep *sweep, struct status *st)
                        goes_on ? "; the same command with --resume goes on" : "");
 }
 
-/* What a search has found by then is printed; there are no rows yet. */
+/* After Ctrl-C in a search: prints the best so far; there are no rows yet. */
 static int stop_search(const struct sweep *sweep, struct status *st)
 {
     const struct ranking *ranking = &sweep->ranking;
@@ -225,7 +226,7 @@ static int open_file(struct sweep *sweep, const struct settings *settings, struc
     return code < 0 ? rows_fail_open("csv", &own, st) : 0;
 }
 
-/* The rows of the CSV as a page. */
+/* Writes the rows of the CSV as an HTML page. */
 static int write_page(const struct settings *settings, struct status *st)
 {
     struct file rows = {0};
@@ -246,7 +247,7 @@ static int write_page(const struct settings *settings, struct status *st)
     return code;
 }
 
-/* A search does not simulate every point, so that there are no rows to go on from: --resume does not apply
+/* A search does not simulate every point, so there are no rows to resume from: --resume does not apply
  * (settings/conflicts.c). */
 static int run(struct sweep *sweep, const struct settings *settings, struct status *st)
 {
@@ -276,9 +277,10 @@ static int open_point(const struct grid *grid, int64_t index, struct catalog *ca
     return code;
 }
 
-/* In a product of lists some points may be impossible, and their rows say why. But where none can be opened, whoever wrote it
- * made a mistake: fails as the first point does. Points are opened, not run, in an order that is soon everywhere in the grid:
- * multiples of a prime above all numbers of points, modulo theirs (Knuth, The Art of Computer Programming, 6.4). */
+/* In a product of lists some points may be invalid, and their rows say why. But if no point can be opened,
+ * the input is wrong: fails with the fault of the first point. Points are opened, not run, in an order that
+ * quickly spreads over the grid: multiples of a prime above any number of points, modulo the number of points
+ * (Knuth, The Art of Computer Programming, 6.4). */
 static int probe_grid(const struct grid *grid, struct catalog *catalog, struct status *st)
 {
     enum { TRIES = 4000 };

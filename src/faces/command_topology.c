@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim topology: what a slice is made of, and the slice as a SimGrid platform. */
+/* icisim topology: describes a slice, and exports it as a SimGrid platform. */
 #include <math.h>
 #include <string.h>
 
@@ -52,8 +52,8 @@ static void show_links(const struct chip *chip, const struct slice *slice)
            units_print_bandwidth(slice_bisection_Bps(slice), cut));
 }
 
-/* The host's shape along the slice's axes, which may name them in another order: v5e's hosts of 4x2 lie as 2x4 in a
- * slice of 2x8. Returns false where whole hosts do not fill the slice. */
+/* The host's shape along the slice's axes, which may name them in another order: v5e's hosts of 4x2 lie as
+ * 2x4 in a slice of 2x8. Returns false if whole hosts do not fill the slice. */
 static bool lay_hosts(const struct chip *chip, const struct slice *slice, int host[static SLICE_AXES])
 {
     static const int order[][SLICE_AXES] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
@@ -78,7 +78,7 @@ static int host_of(const struct slice *slice, const int host[], int chip)
     return index;
 }
 
-/* Large slices are only counted: nobody reads a thousand hosts. */
+/* Lists the hosts; for large slices only counts them. */
 static void show_hosts(const struct chip *chip, const struct slice *slice)
 {
     enum { LISTED = 16 };
@@ -109,7 +109,7 @@ static int show_sources(const struct chip *chip, struct status *st)
     return table_end(&table, stdout, st);
 }
 
-/* "a=2", of axes of the mesh: all of them, in their order, 1 where nothing is said. */
+/* Reads "a=2", sizes of mesh axes across slices (DCN): all axes in mesh order, 1 for those not named. */
 static int read_dcn(const struct machine *machine, const char *text, struct axes *dcn, struct status *st)
 {
     struct axes said;
@@ -152,7 +152,7 @@ static int show(const struct machine *machine, const struct point *point, struct
     return code < 0 ? code : show_sources(chip, st);
 }
 
-/* SimGrid's hosts need a speed; ours is that of bf16, if the chip has one. */
+/* SimGrid's hosts need a speed: the bf16 speed of the chip, if known. */
 static int export(const struct machine *machine, const char *path, struct status *st)
 {
     struct output output = {0};

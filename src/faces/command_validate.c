@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim validate: simulation against closed forms, engine against engine, and what others have published. */
+/* icisim validate: simulation against closed forms, engine against engine, and published results. */
 #include <string.h>
 
 #include "faces/command.h"
 #include "faces/rows.h"
 #include "study/validate.h"
 
-/* The parts asked for; all if none is named. Measurements are met on the measured profile unless one is asked for. */
+/* Runs the parts given, or all if none is. Measurements are compared with the measured profile unless another
+ * one is given. */
 static int run_parts(const struct settings *settings, struct checks *checks, struct status *st)
 {
     bool formulas = settings_flag(settings, "formulas"), engines = settings_flag(settings, "engines");

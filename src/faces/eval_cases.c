@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim eval --cases: a file of examples, each through its program by every schedule. */
+/* icisim eval --cases: runs a file of examples, each with every schedule. */
 #include <string.h>
 
 #include "faces/eval.h"
@@ -8,7 +8,7 @@
 #include "settings/option.h"
 #include "study/collective_job.h"
 
-/* What stands in the file, or is chosen for each case, is not given beside it. */
+/* Options that the file contains, or that are chosen for each case, must not be given. */
 static int check_options(const struct settings *settings, struct status *st)
 {
     static const char in_file[] = "op mesh axis groups input in out local tiled dim scatter-dimension "
@@ -24,7 +24,7 @@ static int check_options(const struct settings *settings, struct status *st)
 static const char *const pace_names[EXECUTE_PACES] = {
     [EXECUTE_LATE] = "late", [EXECUTE_EARLY] = "early", [EXECUTE_MIXED] = "mixed"};
 
-/* One schedule, at every pace of the executor. */
+/* Runs one schedule, at every pace of the executor. */
 static int run_plan(const struct example *example, const struct machine *machine,
                     const struct collective_spec *plan, const struct evaluate_choice *choice,
                     struct status *st)
@@ -43,7 +43,8 @@ static int run_plan(const struct example *example, const struct machine *machine
     return code;
 }
 
-/* Every ring and every way of all-to-alls, unless one is asked for; an algorithm where the call has it. */
+/* Runs every kind of ring and of all-to-all unless an option fixes it; an algorithm only if the call has it.
+ * */
 static int run_plans(const struct example *example, const struct machine *machine, const struct point *point,
                      bool any_all_to_all, struct status *st)
 {
@@ -109,7 +110,7 @@ int eval_cases(const struct settings *settings, const struct point *point, FILE 
         failed += last < count;
         last = count;
     }
-    if (code == STATUS_NOMEM) /* no fault of the case's */
+    if (code == STATUS_NOMEM) /* not the fault of the case */
         code = status_nomem(st);
     else
         fprintf(out, "%d passed, %d failed\n", count - failed, failed);

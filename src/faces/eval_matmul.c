@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim eval of a matmul: whole numbers through the module that runs, on virtual devices, against the plain product. */
+/* icisim eval of a matmul: whole numbers through the simulated module, on virtual devices, compared with the
+ * plain product. */
 #include <stdio.h>
 
 #include "compile/pass.h"
@@ -30,7 +31,7 @@ static void print_chain(const struct chain *chain, const struct module *base, FI
     print_tensor(&model->output[0], &model->axes, out);
 }
 
-/* Multiplications of the plain product and of the devices', which both take their time. */
+/* Limits the multiplications of the plain product and of the devices, which both take time. */
 static int check_size(const struct expr *expr, struct status *st)
 {
     static const double most = 1e9;

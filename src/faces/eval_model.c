@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim eval WORKLOAD: the step of a model on numbers. What comes out is held against one device's; with experts, what is
- * sent and dropped is shown, and what comes out is held against what the file says. */
+/* icisim eval WORKLOAD: the step of a model on numbers. The results are compared with those of one device;
+ * with experts, the tokens sent and dropped are shown, and the result is compared with the file's data. */
 #include <stdlib.h>
 
 #include "faces/eval.h"
@@ -10,11 +10,11 @@
 #include "study/model_eval.h"
 #include "study/module_job.h"
 
-/* How far the forward pass, and gradients, may be off: as shares of the largest number. */
+/* The tolerances of the forward pass and of gradients, relative to the largest number. */
 static const double forward_frac = 1e-6, gradient_frac = 1e-5;
-static const double rounding_frac = 1e-12; /* what another order of additions makes, and less, is not told */
+static const double rounding_frac = 1e-12; /* differences by the order of additions are not reported */
 
-/* "w1", of a gradient "dw1": the first output is the forward pass's. */
+/* The name of an output, "w1", or "dw1" for a gradient; the first output is that of the forward pass. */
 static char *name_of(const struct model_eval *eval, int output, char text[static TENSOR_NAME + 1])
 {
     snprintf(text, TENSOR_NAME + 1, "%s%s", output ? "d" : "", eval->one.output[output].name);
@@ -64,7 +64,7 @@ static void print_sends(const struct dispatch *d, FILE *out)
     fprintf(out, "]\n");
 }
 
-/* Entries (token, slot) by their number token * top_k + slot. */
+/* Prints dropped entries (token, slot), which have the number token * top_k + slot. */
 static void print_dropped(const struct routing *r, FILE *out)
 {
     int64_t entries = routing_entries(r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `icisim eval` shows. Devices are numbered in mesh order, as JAX numbers them. */
+/* The printed output of `icisim eval`. Devices are numbered in mesh order, as JAX numbers them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 
 enum { LINE_ROOM = 72, LABEL = 160 };
 
-/* The rows of an array on one line, with a space for each new line and its indent. Returns how long it is; `out` may be NULL. */
+/* Prints the rows of an array on one line: each newline with its indent becomes a space. Returns the length;
+ * `out` may be NULL. */
 static size_t put_on_one_line(const char *text, FILE *out)
 {
     size_t n = 0;
@@ -29,7 +30,7 @@ static size_t put_on_one_line(const char *text, FILE *out)
     return n;
 }
 
-/* After a label that is `width` wide: on its line if it fits, else below. */
+/* Prints an array after a label of `width` characters: on the label's line if it fits, else below. */
 static int print_array(const char *label, int width, const struct array *array, FILE *out, struct status *st)
 {
     char *text = NULL, *rest, *row;
@@ -54,7 +55,7 @@ static int print_array(const char *label, int width, const struct array *array, 
     return 0;
 }
 
-/* "  device 5 (dp 2, tp 1)", and where it lies if the mesh is not laid row by row. */
+/* Prints "  device 5 (dp 2, tp 1)", and its chip if the mesh is not laid out row by row. */
 static void print_label(const struct mesh *mesh, int device, char text[static LABEL])
 {
     snprintf(text, LABEL, "  device %d (", device);
@@ -107,7 +108,7 @@ static void print_heading(const struct eval *eval, FILE *out)
     fputc('\n', out);
 }
 
-/* The blocks as the spec cuts them, and after the local step if there is one. */
+/* Prints the blocks as sharded by the spec, and after the local step if there is one. */
 static int print_start(const struct eval *eval, FILE *out, struct status *st)
 {
     const struct evaluation *e = &eval->evaluation;
@@ -132,7 +133,7 @@ static int print_start(const struct eval *eval, FILE *out, struct status *st)
     return code;
 }
 
-/* Where nothing was sent, the blocks stand above already. */
+/* Prints the result; if nothing was sent, the blocks are printed already. */
 static int print_result(const struct eval *eval, FILE *out, struct status *st)
 {
     const struct example *example = &eval->example;
@@ -158,7 +159,7 @@ static int print_result(const struct eval *eval, FILE *out, struct status *st)
     return code;
 }
 
-/* Simulated, on the slice and by the schedule that the numbers took. */
+/* Prints the simulated time, on the same slice and schedule. */
 static int print_time(const struct evaluation *e, FILE *out, struct status *st)
 {
     double time_s;
@@ -175,7 +176,7 @@ static int print_time(const struct evaluation *e, FILE *out, struct status *st)
     return 0;
 }
 
-/* Does the result that must come out have the sharding asked for? If it does not, the input is wrong. */
+/* Can the expected result be sharded as --out says? If not, the input is wrong. */
 static int check_out_spec(const struct eval *eval, struct status *st)
 {
     const struct example *example = &eval->example;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The slice of a mesh that has none: of the mesh's own shape, axis on axis, "X=2,Y=4" on 2x4. Where that has more axes than
- * slices have, neighbours share one; where it is longer than the chip's pod, or a link is named by more coordinates, a mesh
- * axis lies on several. Numbers do not depend on it. */
+/* Finds a slice for a mesh without one: the mesh's own shape, axis by axis, "X=2,Y=4" on 2x4. If the mesh has
+ * more axes than slices have, neighbours share one; if an axis is longer than the chip's pod, or links have
+ * more coordinates, it is split over several. The results do not depend on the slice. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { PIECES = AXES_MAX + SLICE_AXES };
 
-/* Axes of the mesh, cut in pieces, each on a side of the slice. */
+/* The axes of the mesh, cut into pieces, each assigned to a slice axis. */
 struct layout {
     int pieces, sides;
     struct {
@@ -26,7 +26,7 @@ static int side_length(const struct layout *layout, int side)
     return n;
 }
 
-/* The two neighbours that are shortest together become one side. */
+/* Merges the two neighbours with the smallest product into one slice axis. */
 static void merge(struct layout *layout)
 {
     int best = 0;
@@ -43,7 +43,8 @@ static void merge(struct layout *layout)
     layout->sides--;
 }
 
-/* The longest piece is cut in two, as equal as may be; the shorter one gets a side of its own. */
+/* Splits the longest piece into two factors, as equal as possible; the smaller one gets a slice axis of its
+ * own. */
 static void split(struct layout *layout)
 {
     int longest = 0, n = 1;
@@ -72,7 +73,7 @@ static void lay(const struct axes *axes, int sides, struct layout *layout)
         split(layout);
 }
 
-/* "4x2" and "dp=x,tp=y", with sizes where an axis has only part of a side. */
+/* Prints "4x2" and "dp=x,tp=y", with sizes if an axis takes only part of a slice axis. */
 static void print(const struct layout *layout, const struct axes *axes, struct eval_slice *of)
 {
     *of->slice = *of->mesh = '\0';
@@ -93,7 +94,7 @@ static void print(const struct layout *layout, const struct axes *axes, struct e
     }
 }
 
-/* Has the chip such slices? A negative code if memory is out. */
+/* Does the chip have such slices? A negative code if memory is out. */
 static int fits(const char *chip, const char *shape, const struct point *point, struct catalog *catalog,
                 struct status *st)
 {
@@ -105,7 +106,7 @@ static int fits(const char *chip, const char *shape, const struct point *point, 
     return why.code == STATUS_NOMEM ? status_nomem(st) : yes;
 }
 
-/* Coordinates that links are named by, 1 where none is named. */
+/* The number of coordinates in link names, 1 if no link is named. */
 static int count_coordinates(const char *link)
 {
     int n = 1;
@@ -114,7 +115,7 @@ static int count_coordinates(const char *link)
     return n;
 }
 
-/* The i-th number of sides to try: as many as the mesh has axes, more, and then fewer. */
+/* The i-th number of slice axes to try: as many as the mesh has axes, then more, then fewer. */
 static int sides_to_try(int first, int i)
 {
     return first + i <= SLICE_AXES ? first + i : SLICE_AXES - i;
@@ -126,7 +127,7 @@ int eval_slice(struct point *point, bool any_chip, struct eval_slice *of, struct
     const char *chip[] = {any_chip ? "v5e" : point->machine.chip, any_chip ? "v5p" : NULL};
     const char *shape = point->machine.slice, *mesh = point->machine.mesh;
     struct axes axes = {0};
-    point->machine.split_axes = true; /* numbers do not depend on where devices are */
+    point->machine.split_axes = true; /* the results do not depend on device placement */
     if (!shape && mesh && strpbrk(mesh, "*:"))
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s' does not say the slice's shape; add --slice, such as 4x4", mesh);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The steps of `icisim eval`: who sends which slice to whom. They are the steps of `run --steps`, from 0: how many sends,
- * each waiting for the one before, come before an op. */
+/* The steps of `icisim eval`: the senders, receivers and slices of each step. They are the steps of `run
+ * --steps`, from 0: the length of the longest chain of dependent sends before an op. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct moved {
     int32_t step, op;
     int from, to; /* chips */
     int64_t elements;
-    double value[VALUES_MOST]; /* if there are no more */
+    double value[VALUES_MOST]; /* only if it is short enough */
 };
 
 struct moves {
@@ -26,7 +26,7 @@ struct moves {
     bool nomem;
 };
 
-/* What the buffers of the steps below are: of so many positions, along a dim. */
+/* The names of the dims of the buffers below: number of positions, along a dim. */
 static const char *const buffers[CALL_OPS_COUNT] = {
     [CALL_ALL_GATHER] = "%d chunks, the block of each position",
     [CALL_PSUM_SCATTER] = "the block in %d chunks along dim %d, one for each position",
@@ -57,13 +57,13 @@ static void record(void *user, const struct execute_move *move)
     const struct program *program = moves->program;
     bool fills = program->payload[program->op[move->op].payload].combine == COMBINE_FILL;
     if (fills && move->elements > 0 && isnan(move->value[0]))
-        return; /* nothing has come here that it could pass on */
+        return; /* the chip has received nothing that it could pass on */
     if (!GROW(moves->item, moves->count, moves->room)) {
         moves->nomem = true;
         return;
     }
-    /* An op's depth counts itself if it crosses links; what stays on its chip goes along with the sends that wait for as
-     * much. */
+    /* An op's depth counts itself if it crosses links; an op that stays on its chip belongs to the step of
+     * the sends of equal depth. */
     bool crosses = op_crosses_links(moves->program, &moves->program->op[move->op]);
     struct moved *moved = &moves->item[moves->count++];
     *moved =
@@ -113,8 +113,8 @@ static int print_moved(const struct evaluation *e, const struct moved *moved, FI
     return 0;
 }
 
-/* The sends of one step from item i on; returns where the next one begins. Chunks that an array is too short for are
- * sent all the same, as SPMD programs pad. A negative code if memory is out. */
+/* Prints the sends of one step from item i on; returns the start of the next step, or a negative code if
+ * memory is out. Chunks beyond the end of an array are sent nevertheless, as SPMD programs pad. */
 static int64_t print_step(const struct evaluation *e, const struct moves *moves, int64_t i, FILE *out)
 {
     int32_t step = moves->item[i].step;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim COMMAND ...: finds the command, runs it, and prints the one line of a fault. */
+/* icisim COMMAND ...: finds the command, runs it, and prints a fault in one line. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ static void print_version(void)
         printf(" %s %s%s", part->name, part->version, part[1].name ? "," : "\n");
 }
 
-/* Fails if not everything that was printed has reached stdout. */
+/* Fails if some output has not reached stdout. */
 static int flush_stdout(struct status *st)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -55,8 +55,8 @@ static int run_command(int argc, char **argv, struct status *st)
     return code;
 }
 
-/* If one of the descriptors 0 to 2 were closed, the next file that is opened would get it, and the table would go into the
- * CSV. What is printed to one that was closed fails: it can only be read. */
+/* Opens descriptors 0 to 2 if they are closed, read-only, so that writing to them fails. Otherwise the next
+ * file to be opened would get one of them, and the table would go into the CSV. */
 static void fill_descriptors(void)
 {
     int fd;
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 {
     struct status st = {0};
     fill_descriptors();
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a fault like a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is a fault like a full disk */
     if (argc > 1 &&
         (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0))
         print_help();

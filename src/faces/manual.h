@@ -4,8 +4,8 @@
  * manual: a program of the build, icisim_manual TEMPLATE FILE, which writes manual pages and shell completions from tables:
  * options, commands, collectives, columns, closed forms, chips.
  *
- * A template (install/) is the text of a page with lines that start with @, each the name of a part, which takes the
- * line's place. Roff is that of man(7), in which - is a hyphen and \- what one types.
+ * A template (install/) is the text of a page with lines that start with @, each the name of a part, and is
+ * replaced by that part. The roff is that of man(7), in which - is a hyphen and \- a typed minus.
  *
  * Units: none. Errors: an unknown name is a fault with the template's line. Ownership: nothing is kept.
  */
@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-/* A part by its name, "options"; NULL ends the list. */
+/* A part and its name, "options"; a name of NULL ends the list. */
 struct manual_part {
     const char *name;
     void (*write)(FILE *out);

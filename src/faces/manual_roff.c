@@ -10,7 +10,7 @@
 #include "machine/chip.h"
 #include "study/result.h"
 
-/* A text as it is: no line starts with a control character, and what is typed with - is copied with -. */
+/* Writes a literal text: no line starts with a control character, and a typed - stays a -. */
 static void put_text(const char *text, FILE *out)
 {
     if (*text == '.' || *text == '\'')
@@ -22,7 +22,7 @@ static void put_text(const char *text, FILE *out)
             fprintf(out, "%s%c", *text == '-' ? "\\" : "", *text);
 }
 
-/* Roff, in which each %s stands for a text. */
+/* Writes roff in which each %s is replaced by a literal text. */
 static void put(FILE *out, const char *roff, ...)
 {
     va_list texts;
@@ -37,7 +37,7 @@ static void put(FILE *out, const char *roff, ...)
     va_end(texts);
 }
 
-/* An entry: a heading in bold, something in italics after it, and what it means. */
+/* Writes an entry: a heading in bold, something in italics after it, and its meaning. */
 static void entry(const char *heading, const char *more, const char *text, FILE *out)
 {
     put(out, *more ? ".TP\n\\fB%s\\fR \\fI%s\\fR\n" : ".TP\n\\fB%s\\fR%s\n", heading, more);
@@ -50,7 +50,7 @@ static void write_commands(FILE *out)
         entry((*command)->name, (*command)->arguments, (*command)->what, out);
 }
 
-/* What further pages say of each command, after its options. */
+/* Writes the notes of each command, which follow its options on further pages. */
 static void write_notes(FILE *out)
 {
     for (const struct command *const *command = command_list; *command; command++)
@@ -58,7 +58,7 @@ static void write_notes(FILE *out)
             entry((*command)->name, "", (*command)->more, out);
 }
 
-/* Words as a sentence has them: "run, compare and sweep". */
+/* Writes words as in a sentence: "run, compare and sweep". */
 static void put_list(const char *const words[], int count, FILE *out)
 {
     for (int i = 0; i < count; i++) {
@@ -79,7 +79,7 @@ static void put_commands(const struct option_row *option, FILE *out)
     fputc(')', out);
 }
 
-/* What an option applies to, unless that is anything. */
+/* Writes which ops an option applies to, unless it applies to all. */
 static void put_ops(const struct option_row *option, FILE *out)
 {
     static const struct {
@@ -116,7 +116,7 @@ static const char *list_note(const struct option_row *option)
                                        : " Takes a list or a range.";
 }
 
-/* An option of the command line, or a key of a workload file. */
+/* Writes an option of the command line, or a key of a workload file. */
 static void put_option(const struct option_row *option, bool key, FILE *out)
 {
     fputs(".TP\n\\fB", out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of shell completions: what each command takes, and what each option may have. */
+/* Writes shell completions: the options of each command, and the values of each option. */
 #include <string.h>
 
 #include "base/text.h"
@@ -8,7 +8,8 @@
 #include "faces/manual.h"
 #include "machine/chip.h"
 
-/* What may stand for an option: words, each after a blank, those of its row or names that are looked up; and files. */
+/* The values that an option may have: words, each after a blank, from its row or from tables of names; and
+ * files. */
 struct values {
     char words[1024];
     bool files;
@@ -44,7 +45,7 @@ static void write_bash_values(const struct option_row *option, FILE *out)
     fprintf(out, " values='%s' files=%s", values.words, values.files ? "yes" : "no");
 }
 
-/* bash: the options of each command and, of those that take a value, the words and whether files are among them. */
+/* bash: the options of each command, and for options with a value its words and whether it may be a file. */
 static void write_bash(FILE *out)
 {
     fputs("    local commands='", out);
@@ -78,7 +79,7 @@ static void write_bash(FILE *out)
     fputs("    esac\n", out);
 }
 
-/* A text of _arguments: in single quotes, with [ ] and : quoted once more. */
+/* Writes a text for _arguments: in single quotes, with [ ] and : escaped as well. */
 static void put_zsh(const char *text, FILE *out)
 {
     for (; *text; text++) {
@@ -111,7 +112,7 @@ static void write_zsh_option(const struct option_row *option, FILE *out)
     fputs("'\n", out);
 }
 
-/* zsh: the arguments of each command for _arguments. */
+/* zsh: the specification of each command's arguments for _arguments. */
 static void write_zsh(FILE *out)
 {
     fputs("known=(\n", out);

@@ -17,11 +17,11 @@
 #include "report/report.h"
 #include "study/budget.h"
 
-/* The options that name files of each point. */
+/* The options that name a file per point. */
 static const char *const file_names[OUTPUTS_FILES] = {
     [OUTPUTS_TRACE] = "trace", [OUTPUTS_LINKS] = "links", [OUTPUTS_INSTRUCTIONS] = "instructions"};
 
-/* Steps are shown without what they wait for where the single times are too many to keep. */
+/* The times to record: if there are too many single times to keep, steps are shown without their waits. */
 static enum record recorded(const struct outputs *outputs)
 {
     return outputs->critical || outputs->file[0][OUTPUTS_TRACE].file || outputs->page.file ? RECORD_ALL
@@ -29,7 +29,7 @@ static enum record recorded(const struct outputs *outputs)
                                                                                            : RECORD_NONE;
 }
 
-/* Is every op shown, or every instruction? Of a trace equal layers need not be, unless it is to have them all. */
+/* Is every op or every instruction shown? A trace may omit equal layers, unless all are requested. */
 static bool shows_single_ops(const struct outputs *outputs)
 {
     bool layers = strstr(settings_text(outputs->grid.settings, "trace-window"), "layer") != NULL;
@@ -38,7 +38,7 @@ static bool shows_single_ops(const struct outputs *outputs)
            outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
 }
 
-/* Fails with the file's name if the disk is full, else with what is wrong with the trace. */
+/* Fails with the file's name if the disk is full, else with the fault of the trace. */
 static int write_trace(const struct job *job, const struct run *run, struct trace_part part,
                        struct output *trace, struct status *st)
 {
@@ -50,7 +50,7 @@ static int write_trace(const struct job *job, const struct run *run, struct trac
     return status_fail(st, written ? code : disk.code, "--trace: %s", written ? own.text : disk.text);
 }
 
-/* Times of single instructions of a module: the longest as a table, all of them in a file. */
+/* Shows the times of single instructions of a module: the longest in a table, all of them in a file. */
 static int show_module(const struct job *job, const struct run *run, const struct outputs *outputs,
                        int64_t index, struct status *st)
 {
@@ -122,7 +122,7 @@ static void show_progress(const void *job, double spent_s, double done_frac)
     fprintf(stderr, "\r%.0f s, %.0f %% of the simulation has run\033[K", spent_s, done_frac * 100);
 }
 
-/* Where a program's devices were assumed to be stands before all that follows from it, and once. */
+/* Prints the assumed device assignment of a program once, before all results that depend on it. */
 static void say_devices(struct outputs *outputs, struct result *result)
 {
     if (!outputs->table)
@@ -150,7 +150,7 @@ static int run_point(struct outputs *outputs, int64_t index, struct status *st)
     job->has_data |= outputs->dump;
     if (code == 0)
         code = job_build(job, st);
-    time_release(); /* engines look at a clock */
+    time_release(); /* engines check the time themselves */
     struct spent building = stopwatch_lap(&stopwatch);
     if (outputs->dump) {
         if (code == 0)
@@ -176,7 +176,7 @@ static int run_point(struct outputs *outputs, int64_t index, struct status *st)
     return code;
 }
 
-/* A point that cannot run stops all others, unless it is one of many ways to run the same. */
+/* Runs a point. If it cannot run, the whole grid fails, unless the point is one of many alternatives. */
 static int run_or_pass(struct outputs *outputs, int64_t index, struct status *st)
 {
     struct status own = {0};
@@ -206,7 +206,7 @@ int outputs_run(struct outputs *outputs, struct status *st)
     return code;
 }
 
-/* "t.json" and the point's values make "t-uni.json". NULL if memory is out. */
+/* Makes "t-uni.json" from "t.json" and the point's values. NULL if memory is out. */
 static char *path_of(const char *path, const struct grid *grid, int64_t index)
 {
     char *text = NULL, varied[GRID_NAME];
@@ -217,7 +217,7 @@ static char *path_of(const char *path, const struct grid *grid, int64_t index)
                                                                                                   : text;
 }
 
-/* Opens a file for each point, if there is a name for it. */
+/* Opens a file for each point, if the option names one. */
 static int open_files(struct outputs *outputs, int f, struct status *st)
 {
     const struct grid *grid = &outputs->grid;
@@ -282,7 +282,7 @@ int outputs_open(struct outputs *outputs, struct status *st)
     return code;
 }
 
-/* The rows of all points. */
+/* Writes the rows of all points. */
 static int write_rows(const struct outputs *outputs, struct csv_writer *csv, struct status *st)
 {
     int code = 0;
@@ -292,7 +292,7 @@ static int write_rows(const struct outputs *outputs, struct csv_writer *csv, str
     return code;
 }
 
-/* The rows end the page. */
+/* Appends the rows, which end the page. */
 static int finish_page(struct outputs *outputs, struct status *st)
 {
     char *text = NULL;

@@ -30,7 +30,7 @@ void ranking_free(struct ranking *ranking)
     *ranking = (struct ranking){0};
 }
 
-/* Where a point belongs among those that are there. */
+/* The rank of a point among those in the list. */
 static int place_of(const struct ranking *ranking, int64_t index, double time_s)
 {
     int at = ranking->count;
@@ -67,7 +67,7 @@ void ranking_add(struct ranking *ranking, int64_t index, const struct result *re
     insert(ranking, index, result);
 }
 
-/* What a search has left out; else only how many points have no time. */
+/* Prints how many points a search has skipped, and why; else only how many points have no time. */
 static void print_left(const struct ranking *ranking, FILE *out)
 {
     const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to faces/. */
 /*
- * ranking: the fastest points of many, kept as they come, in whatever order.
+ * ranking: keeps the fastest of many points, which may arrive in any order.
  *
  * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with ranking_free(), safe on a zeroed one.
  */
@@ -18,25 +18,26 @@
 enum { RANKING_MAX = 10000 };
 
 struct ranking {
-    int top, count;        /* how many are wanted, 0: none; and how many there are */
-    int width;             /* of the table, as rows_width() has it */
+    int top, count;        /* size of the list, 0: none; entries so far */
+    int width;             /* of the table, from rows_width() */
     struct result *result; /* [top], the fastest first */
-    int64_t *index;        /* [top] of their points: of two that take as long, the first one comes first */
-    int64_t seen, timed;   /* points, and those among them that have a time */
+    int64_t *index;        /* [top] of their points: of two equal times, the lower index comes first */
+    int64_t seen, timed;   /* points so far, and those of them with a time */
 
-    /* Without a time: too large for the memory, without whole sequences on a shard, wrong in another way; or right, but their
-     * simulation failed. A search (search.h) prints these, and how many points it did not simulate: by a proven bound, by an
-     * estimate. */
+    /* Points without a time: they exceed memory, cannot split the batch evenly, or are invalid otherwise; or
+     * their simulation failed. A search (search.h) prints these counts, and how many points it has pruned: by
+     * a proven bound, by an estimate. */
     int64_t unfit, uneven, refused, failed;
     bool searched;
     int64_t bounded, slower;
 };
 
-/* For as many points as --top says; if it was not given for none, or of a program's ways to lay its mesh for all. */
+/* Sets up a list of --top entries; by default none, or all if the points are layouts of one program's mesh.
+ * */
 int ranking_init(struct ranking *ranking, const struct settings *settings, struct status *st);
 void ranking_add(struct ranking *ranking, int64_t index, const struct result *result);
 
-/* Prints a table of the fastest. */
+/* Prints a table of the fastest points. */
 int ranking_print(const struct ranking *ranking, FILE *out, struct status *st);
 void ranking_free(struct ranking *ranking);
 

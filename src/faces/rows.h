@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to faces/. */
 /*
- * rows: the grid of points that settings are, the files that options name, and the rows that a CSV has for the points.
+ * rows: the grid of points that settings span, the files that options name, and the CSV rows of the points.
  *
  * The speed-up of a row is over the point that has the reference schedule and is the same otherwise, if the grid holds it.
  *
@@ -13,36 +13,39 @@
 #include "settings/settings.h"
 #include "study/job.h"
 
-/* The points of run, compare and sweep: checks the settings, fills slices and meshes that were left open, and spans a grid. */
+/* The points of run, compare and sweep: checks the settings, fills in slices and meshes that are left open,
+ * and spans a grid. */
 int rows_grid(struct settings *settings, struct grid *grid, struct status *st);
 
-/* Opens the file that an option names ("csv"); `output` stays as it is where none was given. Files are opened before the work
- * begins, so that a path that cannot be written is found then. rows_open_path() opens any path for an option, and
- * rows_fail_open() is how both fail. */
+/* Opens the file that an option names ("csv"); `output` is unchanged if the option is not given. Files are
+ * opened before the work begins, so that a path that cannot be written is found early. rows_open_path() opens
+ * any path for an option, and rows_fail_open() is how both fail. */
 int rows_open(const struct settings *settings, const char *option, struct output *output, struct status *st);
 int rows_open_path(const char *option, const char *path, struct output *output, struct status *st);
 int rows_fail_open(const char *option, const struct status *why, struct status *st);
 
-/* Does that file go to stdout, which then has nothing else? */
+/* Does that file go to stdout, which then has no other output? */
 bool rows_take_stdout(const struct settings *settings, const char *option);
 
-/* Characters of a line of a table; 0 with --wide: as many as there are. */
+/* The width of a table in characters; 0 with --wide: no limit. */
 int rows_width(const struct settings *settings);
 
-/* Index of the point that a result compares with, -1 if there is none in the grid. */
+/* The index of the point that a result is compared with, -1 if the grid has none. */
 int64_t rows_reference(const struct grid *grid, int64_t index, const struct result *result);
 
-/* Writes a row, with the command that makes it. */
+/* Writes a row, with the command that reproduces it. */
 int rows_write(struct csv_writer *csv, const struct grid *grid, int64_t index, const struct result *result,
                struct status *st);
 
-/* The result of a point from what a worker handed back; where `data` is NULL the worker died, and `how` says in which way. */
+/* Sets the result of a point from a worker's message; if `data` is NULL the worker died, and `how` says in
+ * which way. */
 void rows_take(const struct grid *grid, int64_t index, struct catalog *catalog, const void *data,
                const char *how, struct result *result);
 
-/* Where slices or meshes were left open: says on stderr how many points that makes, before any is simulated. */
+/* If slices or meshes were left open: prints on stderr the resulting number of points, before any is
+ * simulated. */
 void rows_say_points(const struct grid *grid);
-/* Of a dump directory: says on stderr which of its modules runs, and which others it has. */
+/* For a dump directory: prints on stderr which of its modules is run, and which others it contains. */
 int rows_say_modules(const struct settings *settings, struct status *st);
 
 #endif

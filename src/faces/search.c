@@ -16,21 +16,21 @@
 #include "study/budget.h"
 #include "study/step_bound.h"
 
-/* So many are simulated before the others are compared with the best again. */
+/* The number of candidates simulated before the rest is compared with the best again. */
 enum { AT_ONCE = 4 };
 
-/* Seats of the same sizes with the same other options: what they have in common. */
+/* Seats of the same sizes with the same other options, and their common properties. */
 struct family {
     int64_t point;            /* index of its first point in the grid, with the first seat of all */
     int first_seat, end_seat; /* of its own */
-    double compute_s, sent_s; /* the computes alone, what is sent over all links of a chip */
-    double bound_s;           /* what none of its points beats */
-    double promise_s;         /* the lower, the sooner it is looked at */
+    double compute_s, sent_s; /* computes alone; bytes sent over all links of a chip */
+    double bound_s;           /* no point of it is faster */
+    double promise_s;         /* families with a lower one are searched first */
     double memory_bytes;
-    struct status why; /* of points that cannot run */
+    struct status why; /* the fault, if its points cannot run */
 };
 
-/* What became of a point, for its row. */
+/* The outcome of a point, for its row. */
 enum end { END_OPEN, END_SIMULATED, END_REFUSED, END_BOUND, END_ESTIMATE };
 struct fate {
     double least_s;
@@ -42,7 +42,7 @@ struct candidate {
     double least_s;
     int64_t point;
     int32_t family;
-    bool refined; /* with what its collectives take, simulated */
+    bool refined; /* the simulated times of its collectives are included */
 };
 
 struct found {
@@ -59,10 +59,10 @@ struct search {
     struct seats seats;
     struct family *family;
     int32_t families;
-    struct candidate *heap, *batch; /* the least first; those that are simulated now */
+    struct candidate *heap, *batch; /* the least first; those being simulated now */
     int64_t heaped, heap_room;
     bool writes, finishing;
-    struct fate *fate; /* [points], where rows are written */
+    struct fate *fate; /* [points], if rows are written */
     struct found *found;
     int64_t founds, found_room;
     struct progress progress;
@@ -78,7 +78,7 @@ bool search_matches(const struct sweep_file *file, const struct ranking *ranking
     return step_bound_matches(&point);
 }
 
-/* The last time that is among the best so far. */
+/* The time of the last of the best so far. */
 static double last_s(const struct search *search)
 {
     const struct ranking *ranking = search->ranking;
@@ -95,7 +95,7 @@ static int64_t point_at(const struct search *search, const struct family *family
     return family->point + search->seats.seat[seat].value * search->seats.stride;
 }
 
-/* Says what became of a point. */
+/* Records the outcome of a point. */
 static void end_point(struct search *search, int64_t point, int32_t family, enum end end, double least_s)
 {
     search->progress.done++;
@@ -160,7 +160,7 @@ static struct candidate pop(struct search *search)
 
 /* Simulations, by workers. */
 
-/* Above this it is enough to know that a point is not among the best. */
+/* If a simulation exceeds this time, the point is not among the best. */
 static double limit_s(const struct search *search)
 {
     return isinf(last_s(search)) ? 0 : 1.02 * last_s(search);
@@ -215,7 +215,7 @@ static int take(void *context, int64_t index, const void *data, const char *how,
     return keep(search, candidate->point, &result, st);
 }
 
-/* A row of the best with all that there is to say of it. */
+/* Takes the complete row of one of the best points. */
 static int take_whole(void *context, int64_t index, const void *data, const char *how, struct status *st)
 {
     struct search *search = context;
@@ -249,7 +249,7 @@ static int run_workers(struct search *search, int64_t count, struct status *st)
 
 /* Families. */
 
-/* Opens a step at a point of a family; 1 where it cannot run. */
+/* Opens the step of a point in a family; returns 1 if it cannot run. */
 static int open_step(struct search *search, int32_t f, int64_t at, struct step_bound *step, struct status *st)
 {
     struct family *family = &search->family[f];
@@ -264,7 +264,8 @@ static int open_step(struct search *search, int32_t f, int64_t at, struct step_b
     return code < 0;
 }
 
-/* Estimates a point, which becomes a candidate if it may be among the best. Returns 1 where it is of another step. */
+/* Estimates a point, which becomes a candidate if it may be among the best. Returns 1 if the point has a
+ * different step. */
 static int estimate(struct search *search, struct step_bound *step, struct candidate candidate,
                     struct status *st)
 {
@@ -286,7 +287,8 @@ static int estimate(struct search *search, struct step_bound *step, struct candi
     return code > 0;
 }
 
-/* Looks at points of a family with the step of the first of them. Those of another step are left, `*left` of them. */
+/* Estimates points of a family with the step of the first of them. Points with a different step are kept,
+ * `*left` of them. */
 static int expand_with(struct search *search, int32_t f, int64_t point[], int *left, struct status *st)
 {
     struct step_bound step = {0};
@@ -309,7 +311,8 @@ static int expand_with(struct search *search, int32_t f, int64_t point[], int *l
     return refused < 0 ? refused : code;
 }
 
-/* Loops of permutes may be others where rings are, and then there is another step. */
+/* Estimates all points of a family. If rings differ, loops of permutes may differ too, and then the steps
+ * differ. */
 static int expand(struct search *search, int32_t f, struct status *st)
 {
     const struct family *family = &search->family[f];
@@ -325,7 +328,7 @@ static int expand(struct search *search, int32_t f, struct status *st)
     return code;
 }
 
-/* With what its collectives take. */
+/* Refines a candidate's estimate by the simulated times of its collectives. */
 static int refine(struct search *search, struct candidate candidate, struct status *st)
 {
     struct step_bound step = {0};
@@ -337,7 +340,8 @@ static int refine(struct search *search, struct candidate candidate, struct stat
     return code < 0 ? code : 0;
 }
 
-/* Takes candidates that may be among the best, those of the least time first: refines them, and simulates refined ones, some at a time. */
+/* Takes the candidates that may be among the best in ascending order of time: refines them, and simulates
+ * refined ones, some at a time. */
 static int settle(struct search *search, struct status *st)
 {
     int code = 0, count = 0;
@@ -377,7 +381,7 @@ static int32_t base_of(const struct search *search, int32_t f)
     return f;
 }
 
-/* How soon a family is looked at: by the least of a few of its estimates. */
+/* Finds the priority of a family: the least of a few of its estimates. */
 static int find_promise(struct search *search, struct family *family, struct step_bound *step,
                         struct status *st)
 {
@@ -410,7 +414,7 @@ static int find_bound(struct search *search, int32_t f, struct status *st)
     return code < 0 ? code : 0;
 }
 
-/* What a family has of its base: no less memory, no other tokens. */
+/* Takes bounds from the family's base: it needs at least as much memory, and has the same tokens. */
 static void inherit(struct search *search, int32_t f, int32_t base)
 {
     const struct family *from = &search->family[base];
@@ -447,7 +451,8 @@ static int look_at_families(struct search *search, struct status *st)
     return code;
 }
 
-/* The first few families are estimated before anything is simulated, so that the first that are best are good ones. */
+/* Estimates the first few families before anything is simulated, so that the first candidates are good ones.
+ * */
 static int search_families(struct search *search, struct status *st)
 {
     enum { FIRST = 12 };
@@ -480,7 +485,7 @@ static int by_point(const void *a, const void *b)
     return left->point < right->point ? -1 : left->point > right->point;
 }
 
-/* The row of a point that was not simulated has no time but its bound, or estimate. */
+/* A point that was not simulated has only a bound or an estimate in its row, and no time. */
 static void describe_left(const struct search *search, int64_t at, struct result *result)
 {
     const struct fate *fate = &search->fate[at];
@@ -513,7 +518,7 @@ static int write_rows(struct search *search, struct sweep_file *file, struct sta
     return code;
 }
 
-/* A family for each group of seats of the same sizes, and each combination of the other options. */
+/* Makes a family for each group of seats of the same sizes, and each combination of the other options. */
 static int make_families(struct search *search, struct status *st)
 {
     const struct seats *seats = &search->seats;
@@ -533,7 +538,7 @@ static int make_families(struct search *search, struct status *st)
     return 0;
 }
 
-/* The best with all that a row says. After Ctrl-C they stay as they are. */
+/* Completes the rows of the best. After Ctrl-C they stay as they are. */
 static int finish(struct search *search, struct status *st)
 {
     search->finishing = true;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to faces/. */
 /*
- * search: the fastest of many meshes of a model, without simulating all of them.
+ * search: finds the fastest of many meshes of a model without simulating all of them.
  *
- * Points whose meshes have the same sizes, and the same other options, are a family: they run the same step, and differ in where
- * its devices are. What a family cannot run for (memory, sequences that the mesh does not divide) is found once. Then, each time
- * for those that may still be among the best:
+ * Points whose meshes have the same sizes, and the same other options, are a family: they run the same step
+ * with a different device assignment. Whether a family can run (memory, sequences divisible by the mesh) is
+ * checked once. Then follow, each only for points that may still be among the best:
  *
  *   bound      of a family, proven (compile/lower_least.h): no layout of its mesh takes less. A family of loops, or of gathers ahead, has
  *              that of the same sizes without them: computes, and bytes that leave a chip, are no fewer
@@ -14,8 +14,8 @@
  *   simulation of those of the least estimate first, until no other is below the last of the best. Layers are added where they are
  *              not seen to repeat only if the time may still be among the best
  *
- * In a CSV the row of a point that was not simulated says so in its status, and has least_s. The bytes written do not depend on the
- * number of workers. Units: seconds. Errors: status.h.
+ * In a CSV the row of a point that was not simulated has that as its status, and least_s. The output does not
+ * depend on the number of workers. Units: seconds. Errors: status.h.
  */
 #ifndef SEARCH_H
 #define SEARCH_H
@@ -27,8 +27,8 @@
 /* Is a sweep a search: of one model, with open meshes, over the whole grid, for the fastest points? */
 bool search_matches(const struct sweep_file *file, const struct ranking *ranking);
 
-/* Fills the ranking, which knows its `top`. Rows of all points go to the file, if one is open. Returns WORKERS_STOPPED after
- * an early end. */
+/* Fills the ranking, whose `top` is set. Writes rows of all points to the file, if one is open. Returns
+ * WORKERS_STOPPED after an early end. */
 int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struct ranking *ranking,
                struct status *st);
 

@@ -14,11 +14,13 @@ static int by_name(const void *a, const void *b)
 static void print_sizes(const struct axes *axes, char text[static AXES_TEXT])
 {
     struct axes sorted = *axes;
-    qsort(sorted.axis, (size_t)sorted.count, sizeof *sorted.axis, by_name); /* begins with its name */
+    qsort(sorted.axis, (size_t)sorted.count, sizeof *sorted.axis,
+          by_name); /* the struct begins with the name */
     axes_print(&sorted, text);
 }
 
-/* The sizes of the axes of a point's mesh. Devices of chips are only counted where it is laid. */
+/* The sizes of the axes of a point's mesh. A mesh that counts chips is counted in devices only when it is
+ * laid out. */
 static int read_sizes(const struct point *point, struct catalog *catalog, struct axes *axes,
                       struct status *st)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to faces/. */
 /*
- * seats: the ways to lay the meshes of a search, slices with meshes as the grid has them, sorted by the sizes of their axes.
+ * seats: the layouts of a search: the grid's pairs of slice and mesh, sorted by the sizes of their axes.
  *
  * Units: none. Errors: status.h. Ownership: the caller's struct, freed with seats_free(), safe when zeroed.
  */
@@ -14,19 +14,19 @@
 
 struct seat {
     char sizes[AXES_TEXT]; /* "dp=4,tp=2", in the order of names */
-    int value;             /* its place among the slices and meshes of the grid */
+    int value;             /* index among the grid's slices and meshes */
 };
 struct seats {
     struct seat *seat;
-    int count, groups; /* and how many sizes there are */
-    int64_t stride;    /* points between two of neighbouring values that are the same otherwise */
+    int count, groups; /* groups: number of different sizes */
+    int64_t stride;    /* distance of two points with neighbouring values */
 };
 
-/* The grid's slices and meshes go together (settings.tied). */
+/* Finds the seats of a grid whose slices and meshes go together (settings.tied). */
 int seats_find(struct seats *seats, const struct grid *grid, struct catalog *catalog, struct status *st);
 void seats_free(struct seats *seats);
 
-/* Have two seats meshes of the same sizes? */
+/* Do the meshes of two seats have the same sizes? */
 bool seats_alike(const struct seats *seats, int a, int b);
 
 #endif

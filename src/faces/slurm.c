@@ -14,7 +14,7 @@
 #include "faces/rows.h"
 #include "faces/sweep_file.h"
 
-/* A line that gives a text to a variable of the shell. */
+/* Writes a shell line that assigns a text to a variable. */
 static void put_variable(const char *name, const char *text, FILE *out)
 {
     fprintf(out, "%s=", name);
@@ -22,9 +22,9 @@ static void put_variable(const char *name, const char *text, FILE *out)
     fputc('\n', out);
 }
 
-/* The script, around what is said of the program and the command line; the merge follows however the tasks end, as it sees
- * itself whether all rows are there: a job that waits for success never runs after a task that failed and was started
- * again. */
+/* The script around the variables of the program and the command line. The merge runs however the tasks end,
+ * as it checks itself that all rows are complete: a job that waits for success never runs if a task has
+ * failed and was restarted. */
 static const char head[] =
     "#!/bin/bash\n"
     "#SBATCH --job-name=icisim\n"

@@ -69,7 +69,7 @@ bool sweep_reader_is_shard(const struct sweep_reader *reader, struct shard *shar
     return shard->of >= 1 && shard->index >= 0 && shard->index < shard->of;
 }
 
-/* Tells grids apart whose first and last values are alike. */
+/* A hash that distinguishes grids with the same first and last values. */
 static uint32_t hash_grid(const struct grid *grid)
 {
     uint32_t hash = 0;
@@ -96,7 +96,7 @@ static void print_shard(const struct grid *grid, struct shard shard, FILE *out)
     fputc('\n', out);
 }
 
-/* What stands before the rows, as a new text: the line of a shard, and the names of the columns. */
+/* The lines before the rows, as a new text: the line of a shard, and the names of the columns. */
 static char *print_head(const struct sweep_file *file)
 {
     char *head = NULL;
@@ -119,7 +119,7 @@ static void count_row(struct sweep_file *file, const char *status)
     file->refused += !failed && strcmp(status, "ok") != 0;
 }
 
-/* Says the commands of a row and of the point that belongs there, from the first word on that differs. */
+/* Fails with the commands of a row and of its point, from the first word that differs. */
 static int fail_command(const struct sweep_reader *line, const char *got, const char *want, struct status *st)
 {
     size_t word = 0;
@@ -131,14 +131,15 @@ static int fail_command(const struct sweep_reader *line, const char *got, const 
                        line->path, line->number, got + word, want + word);
 }
 
-/* Is a row plainly that of a command, and has numbers? Then it need not be taken apart, which takes ten times as long. */
+/* Is a row obviously of this command, with numbers? Then it is not parsed, which would take ten times as
+ * long. */
 static bool is_plain(const char *line, const char *command)
 {
     const char *at = strstr(line, command), *end = at ? at + strlen(command) : NULL;
     return at && at > line && at[-1] == ',' && (*end == ',' || *end == '\n') && strstr(line, ",ok,");
 }
 
-/* A row that is there, below the names of the columns, is that of the next point. Returns 1 if its process was killed. */
+/* Checks that an existing row belongs to the next point. Returns 1 if the row's process was killed. */
 static int keep_row(struct sweep_file *file, const char *names, struct status *st)
 {
     const struct sweep_reader *line = &file->before;
@@ -169,15 +170,15 @@ static int keep_row(struct sweep_file *file, const char *names, struct status *s
     return code;
 }
 
-/* How much of a line is shown. */
+/* The length of the part of a line that messages show. */
 static int shown(const char *line)
 {
     size_t bytes = strcspn(line, "\n");
     return bytes < 200 ? (int)bytes : 199;
 }
 
-/* Reads what is there: the head, of which `*head` is moved to what is missing, and rows. *bytes gets where the last whole
- * row ends. */
+/* Reads the existing lines: the head, of which `*head` is moved to the missing part, and rows. *bytes is set
+ * to the end of the last complete row. */
 static int read_rows(struct sweep_file *file, const char **head, int64_t *bytes, struct status *st)
 {
     struct sweep_reader *line = &file->before;
@@ -206,7 +207,7 @@ static int read_rows(struct sweep_file *file, const char **head, int64_t *bytes,
     return code < 0 ? code : 0;
 }
 
-/* Keeps the rows that are there, and cuts off what is after them; a head that is not whole is cut off, too. */
+/* Keeps the existing rows, and truncates the file after them; an incomplete head is removed, too. */
 static int resume_rows(struct sweep_file *file, const char *path, const char **head, struct status *st)
 {
     const char *rest = *head;
