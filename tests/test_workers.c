@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +121,43 @@ static void what_a_worker_died_of_is_tried_again(void)
         }
         munmap(tally.tries, COUNT);
     }
+}
+
+/* Workers that an alarm ends some microseconds after their first index, at any instruction, also while they take the next: no
+ * index is lost or comes twice. */
+static void work_until_the_alarm(void *context, int64_t index, void *result)
+{
+    static bool set;
+    (void)context;
+    if (!set)
+        setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 20 + index * 7919 % 61}, NULL);
+    set = true;
+    *(int64_t *)result = index;
+}
+
+static int count_times(void *context, int64_t index, const void *result, const char *how, struct status *st)
+{
+    (void)how;
+    ((int *)context)[index]++;
+    return result && *(const int64_t *)result != index ? status_fail(st, STATUS_CHECK, "another index") : 0;
+}
+
+static void an_index_is_taken_at_once(void)
+{
+    enum { MANY = 60000 };
+    struct status st = {0};
+    int *times = calloc(MANY, sizeof *times), wrong = 0;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(times);
+    struct workers_task task = {.count = MANY,
+                                .result_bytes = sizeof(int64_t),
+                                .context = times,
+                                .work = work_until_the_alarm,
+                                .done = count_times};
+    OKAY(workers_run(&task, 3, &st), st);
+    for (int index = 0; index < MANY; index++)
+        wrong += times[index] != 1;
+    CU_ASSERT_EQUAL(wrong, 0);
+    free(times);
 }
 
 static void death_has_a_cause(void)
@@ -291,6 +329,6 @@ static void nothing_to_do_is_done(void)
 }
 
 SUITE("workers", TEST(every_index_comes_once), TEST(dead_workers_cost_their_index_only),
-      TEST(what_a_worker_died_of_is_tried_again), TEST(death_has_a_cause),
+      TEST(what_a_worker_died_of_is_tried_again), TEST(an_index_is_taken_at_once), TEST(death_has_a_cause),
       TEST(a_fault_of_the_caller_ends_it), TEST(workers_end_with_their_caller),
       TEST(an_interrupt_ends_it_early), TEST(the_caller_sets_the_pace), TEST(nothing_to_do_is_done))

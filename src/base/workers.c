@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 
 /* Memory that the caller shares with its workers. The workers take their indices from it themselves. */
 struct shared {
+    pthread_mutex_t taking;          /* its holder alone may take an index */
     _Atomic int64_t next;            /* the next index to take */
     _Atomic int64_t limit;           /* indices from here on must wait */
     atomic_bool end;                 /* no worker may begin another index */
@@ -53,17 +55,28 @@ static size_t record_bytes(const struct crew *crew)
     return (sizeof(int64_t) + crew->task->result_bytes + 15) / 16 * 16;
 }
 
+/* A worker that died here has noted the index that it took, but perhaps not that the next one is another. */
+static void lock_taking(struct shared *shared)
+{
+    if (pthread_mutex_lock(&shared->taking) != EOWNERDEAD)
+        return;
+    for (int w = 0; w < WORKERS_MAX; w++)
+        if (shared->at[w] >= shared->next)
+            shared->next = shared->at[w] + 1;
+    pthread_mutex_consistent(&shared->taking);
+}
+
 /* Takes the next index, -1 if there is none to begin. */
 static int64_t take_index(struct shared *shared, int w, int64_t count)
 {
-    int64_t index = shared->next++;
+    lock_taking(shared);
+    int64_t index = shared->next < count ? shared->next : -1;
     shared->at[w] = index;
-    while (index < count && index >= shared->limit && !shared->end)
+    shared->next += index >= 0;
+    pthread_mutex_unlock(&shared->taking);
+    while (index >= shared->limit && !shared->end)
         usleep(PAUSE_US);
-    if (index < count && !shared->end)
-        return index;
-    shared->at[w] = -1;
-    return -1;
+    return shared->end ? shared->at[w] = -1 : index;
 }
 
 static void write_record(int results, const char *at, size_t bytes)
@@ -155,6 +168,8 @@ static int bury(struct crew *crew, int w)
     close(worker->results);
     while (waitpid(worker->pid, &wait_status, 0) < 0 && errno == EINTR)
         ;
+    lock_taking(crew->shared); /* before at[w] is another */
+    pthread_mutex_unlock(&crew->shared->taking);
     worker->pid = 0;
     bool lost = at >= 0 && at != worker->last && !crew->shared->end, again = lost && at != worker->again;
     if (lost && !again)
@@ -282,6 +297,23 @@ static int run_crew(struct crew *crew)
     return code;
 }
 
+/* Memory that the workers share, in which nothing is taken; NULL if there is none. */
+static struct shared *share(void)
+{
+    struct shared *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_t attributes;
+    if (shared == MAP_FAILED)
+        return NULL;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&shared->taking, &attributes);
+    for (int w = 0; w < WORKERS_MAX; w++)
+        shared->at[w] = -1;
+    return shared;
+}
+
 int workers_run(const struct workers_task *task, int workers, struct status *st)
 {
     struct crew crew = {.task = task, .workers = workers < 1 ? 1 : workers, .st = st};
@@ -290,20 +322,19 @@ int workers_run(const struct workers_task *task, int workers, struct status *st)
         return status_fail(st, STATUS_INPUT, "-j %d: %d workers at most", workers, WORKERS_MAX);
     if (crew.workers > task->count)
         crew.workers = (int)task->count;
-    void *shared = mmap(NULL, sizeof *crew.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     size_t bytes = record_bytes(&crew) * RECORDS;
     char *buffer = malloc((size_t)crew.workers * bytes + 1);
-    if (shared == MAP_FAILED || !buffer) {
+    crew.shared = buffer ? share() : NULL;
+    if (!crew.shared) {
         free(buffer);
         return status_nomem(st);
     }
-    crew.shared = shared;
     for (int w = 0; w < crew.workers; w++)
         crew.worker[w].buffer = buffer + (size_t)w * bytes;
     crew.asks = block_interrupt(&before);
     int code = run_crew(&crew);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    munmap(shared, sizeof *crew.shared);
+    munmap(crew.shared, sizeof *crew.shared);
     free(buffer);
     return code;
 }
