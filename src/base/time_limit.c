@@ -17,11 +17,11 @@ static void give_up(int number)
     _exit(written < 0 ? 3 : 2);
 }
 
-static void set_timer(double seconds)
+void time_set(int timer, double seconds)
 {
-    struct itimerval timer = {.it_value.tv_sec = (time_t)seconds};
-    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
-    setitimer(ITIMER_PROF, &timer, NULL);
+    struct itimerval left = {.it_value.tv_sec = (time_t)seconds};
+    left.it_value.tv_usec = (suseconds_t)((seconds - (double)left.it_value.tv_sec) * 1e6);
+    setitimer(timer, &left, NULL);
 }
 
 void time_hold(double seconds)
@@ -30,10 +30,10 @@ void time_hold(double seconds)
     if (!(seconds > 0 && seconds < most_s))
         return;
     sigaction(SIGPROF, &(struct sigaction){.sa_handler = give_up}, NULL);
-    set_timer(seconds * 1.1 + least_s);
+    time_set(ITIMER_PROF, seconds * 1.1 + least_s);
 }
 
 void time_release(void)
 {
-    set_timer(0);
+    time_set(ITIMER_PROF, 0);
 }

@@ -199,11 +199,18 @@ static int hear(struct crew *crew, int w)
     return code;
 }
 
-bool workers_interrupted(void)
+/* SIGINT alone. */
+static sigset_t interrupts(void)
 {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
+    return set;
+}
+
+bool workers_interrupted(void)
+{
+    const sigset_t set = interrupts();
     return sigtimedwait(&set, NULL, &(struct timespec){0}) == SIGINT;
 }
 
@@ -211,9 +218,7 @@ bool workers_interrupted(void)
  * ends the process. */
 static void look_for_interrupt(struct crew *crew)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
+    const sigset_t set = interrupts();
     if (!crew->asks || !workers_interrupted())
         return;
     crew->shared->end = true;
@@ -249,34 +254,23 @@ static int supervise(struct crew *crew)
 /* Ends the workers that still run after a fault. */
 static void dismiss(struct crew *crew)
 {
-    for (int w = 0; w < crew->workers; w++)
-        if (crew->worker[w].pid > 0)
-            kill(crew->worker[w].pid, SIGTERM);
     for (int w = 0; w < crew->workers; w++) {
         if (crew->worker[w].pid <= 0)
             continue;
+        kill(crew->worker[w].pid, SIGTERM);
         close(crew->worker[w].results);
         while (waitpid(crew->worker[w].pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }
 }
 
-/* Blocks SIGINT, so that it is polled for and does not end the process. Returns false if the process ignores
- * or handles SIGINT anyway, as under nohup. */
-static bool block_interrupt(sigset_t *before)
+bool workers_hold(sigset_t *before)
 {
     struct sigaction action;
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
+    const sigset_t set = interrupts();
     sigprocmask(SIG_BLOCK, NULL, before);
     return sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
            sigprocmask(SIG_BLOCK, &set, NULL) == 0;
-}
-
-void workers_hold(sigset_t *before)
-{
-    block_interrupt(before);
 }
 
 void workers_release(const sigset_t *before)
@@ -331,9 +325,9 @@ int workers_run(const struct workers_task *task, int workers, struct status *st)
     }
     for (int w = 0; w < crew.workers; w++)
         crew.worker[w].buffer = buffer + (size_t)w * bytes;
-    crew.asks = block_interrupt(&before);
+    crew.asks = workers_hold(&before);
     int code = run_crew(&crew);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    workers_release(&before);
     munmap(crew.shared, sizeof *crew.shared);
     free(buffer);
     return code;

@@ -46,8 +46,9 @@ enum { WORKERS_STOPPED = 1 };
 int workers_run(const struct workers_task *task, int workers, struct status *st);
 
 /* workers_hold() keeps SIGINT from ending the process until workers_release(), for a caller with several runs
- * and work between them. workers_interrupted(): has there been a SIGINT since the last call? */
-void workers_hold(sigset_t *before);
+ * and work between them; it returns false if the process ignores or handles SIGINT anyway, as under nohup.
+ * workers_interrupted(): has there been a SIGINT since the last call? */
+bool workers_hold(sigset_t *before);
 bool workers_interrupted(void);
 void workers_release(const sigset_t *before);
 

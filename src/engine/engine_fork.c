@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/memory_limit.h"
+#include "base/time_limit.h"
 #include "engine/engines.h"
 
 enum { WORDS = 4096, SAID = 240 }; /* bytes read of the child's output; bytes quoted in the message */
@@ -93,13 +94,8 @@ static void start_timer(const struct engine_limits *limits)
 {
     if (!(limits->time_s > 0))
         return;
-    double left_s = fmax(limits->time_s - stopwatch_wall_s(&limits->since), 1e-6);
-    struct itimerval timer = {.it_value.tv_sec = (time_t)left_s,
-                              .it_value.tv_usec = (suseconds_t)((left_s - floor(left_s)) * 1e6)};
-    if (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0)
-        timer.it_value.tv_usec = 1;
     signal(SIGALRM, SIG_DFL);
-    setitimer(ITIMER_REAL, &timer, NULL);
+    time_set(ITIMER_REAL, fmax(limits->time_s - stopwatch_wall_s(&limits->since), 2e-6));
 }
 
 /* Blocks SIGINT in the child. The parent decides whether the child ends or may finish; SimGrid would end it,
@@ -136,7 +132,8 @@ static _Noreturn void run_child(const struct job *job)
 static bool was_killed(int how)
 {
     int number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
-    return number == SIGKILL || number == SIGTERM || number == SIGHUP || number == SIGINT;
+    return number == SIGKILL || number == SIGTERM || number == SIGHUP || number == SIGINT ||
+           number == SIGPIPE;
 }
 
 /* Runs a child process to its end; *how is its wait status. */
