@@ -100,6 +100,8 @@ def attempt(job):
         pass  # it could do without
     elif words[0] == "sweep" and code == 1 and "points failed" in err and b"out of memory" in written(folder)["out.csv"]:
         pass  # a worker's
+    elif words[0] == "sweep" and code == 2 and "out of memory" in err and b"failed" in out:
+        pass  # a worker's, and then that of the process itself, which counts on its own
     elif not want["out"].startswith(out):
         faults.append(f"exit {code}, other output: {out.decode()[-200:]}")
     elif code != 2 or lines != 1 or not err.startswith("icisim: "):

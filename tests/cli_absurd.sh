@@ -58,6 +58,7 @@ run all-gather --chip large.yaml --slice 256x256x256 --size 1EiB --fold off
 run all-gather --chip large.yaml --slice 256x256x256 --size 1EiB --steps
 run all-reduce --chip large.yaml --slice 256x256x256 --size 1B --dtype int8
 topology show --chip large.yaml --slice 64x64x64
+topology show --chip large.yaml --slice 256x256x256
 topology export --chip large.yaml --slice 256x256x256 --output /dev/null
 run big.hlo --slice 4
 run big.hlo --count-only --memory
@@ -79,6 +80,7 @@ run 'bf16[4611686018427387904@x,4611686018427387904] . bf16[4611686018427387904,
 run 'bf16[64,64@x] . bf16[64@x,64] -> bf16[64,64]' --slice 4x4 --chunks 2147483647 --all-reduce chunks
 run 'bf16[64,64@x] . bf16[64@x,64] -> bf16[64,64]' --slice 4x4 --peak bf16=1e300Tflops
 eval all_gather --mesh x=4 --input 'arange(67108864' --axis x --in 'P(x,x,x)'
+eval all_gather --mesh x=4 --input 'arange(67108864)' --axis x
 eval all_gather --mesh x=4 --input 'arange(99999999999)' --axis x
 eval all_gather --mesh x=1000000000 --input 'arange(8)' --axis x
 eval psum --mesh x=4 --input 'ones((99999,99999,99999))' --axis x

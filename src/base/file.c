@@ -11,7 +11,8 @@
 
 static int fail(const char *name, struct status *st)
 {
-    return status_fail(st, STATUS_IO, "cannot read '%s': %s", name, strerror(errno));
+    return errno == ENOMEM ? status_nomem(st)
+                           : status_fail(st, STATUS_IO, "cannot read '%s': %s", name, strerror(errno));
 }
 
 /* Reads in steps until the end, since the length of a pipe is not known beforehand. */

@@ -111,6 +111,7 @@ static int read_in_spec(struct eval *eval, const struct settings *settings, stru
     return set(eval, settings, "in", CASE_IN_SPEC, st);
 }
 
+enum { MOST_NUMBERS = 1 << 22 };
 static int read_input(struct eval *eval, const struct settings *settings, struct status *st)
 {
     const char *text = settings_text(settings, "input");
@@ -126,6 +127,9 @@ static int read_input(struct eval *eval, const struct settings *settings, struct
     char *own = strndup(at, (size_t)length);
     int code = own ? array_read(own, &eval->example.input, st) : status_nomem(st);
     free(own);
+    if (code == 0 && array_elements(&eval->example.input) > MOST_NUMBERS)
+        code = status_fail(st, STATUS_LIMIT, "more than %d numbers; write fewer, which go the same ways",
+                           MOST_NUMBERS);
     if (code < 0)
         return status_prefix(st, "--input: ");
     eval->local = settings_text(settings, "local");

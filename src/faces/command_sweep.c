@@ -251,8 +251,8 @@ static int write_page(const struct settings *settings, struct status *st)
  * (settings/conflicts.c). */
 static int run(struct sweep *sweep, const struct settings *settings, struct status *st)
 {
-    bool searches = search_matches(&sweep->file, &sweep->ranking);
-    if (open_file(sweep, settings, st) < 0)
+    int searches = search_matches(&sweep->file, &sweep->ranking, st);
+    if (searches < 0 || open_file(sweep, settings, st) < 0)
         return st->code;
     int code = searches ? search_run(&sweep->file, &sweep->catalog, sweep->jobs, &sweep->ranking, st)
                         : run_shard(sweep, st);

@@ -132,7 +132,12 @@ static int read_dcn(const struct machine *machine, const char *text, struct axes
 
 static int show(const struct machine *machine, const struct point *point, struct status *st)
 {
+    enum { SHOWN = 1 << 20 };
     struct axis_list list = {0};
+    if (machine->slice.chips > SHOWN)
+        return status_fail(st, STATUS_LIMIT,
+                           "this slice has %d chips; %d are shown at most; take a smaller slice",
+                           machine->slice.chips, SHOWN);
     if (point->work.axis && mesh_parse_axes(&machine->mesh, point->work.axis, &list, st) < 0)
         return status_prefix(st, "--axis: ");
     const struct chip *chip = machine->chip;

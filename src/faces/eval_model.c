@@ -149,8 +149,8 @@ int eval_model(struct job *job, FILE *out, struct status *st)
     const struct module_job *m = module_job_of(job);
     if (budget_numbers(job->point, &m->module, st) < 0)
         return st->code;
-    return model_file_has(job->point->work.file, "model", "experts") ? show_experts(job->point, m, out, st)
-                                                                     : show_step(m, out, st);
+    int experts = model_file_has(job->point->work.file, "model", "experts", st);
+    return experts < 0 ? experts : experts ? show_experts(job->point, m, out, st) : show_step(m, out, st);
 }
 
 int eval_parts(struct job *job, FILE *out, struct status *st)

@@ -53,14 +53,19 @@ static void insert(struct ranking *ranking, int64_t index, const struct result *
     ranking->index[at] = index;
 }
 
+void ranking_count(struct ranking *ranking, int code)
+{
+    bool refusal = status_is_refusal(code);
+    ranking->unfit += code == STATUS_MEMORY;
+    ranking->uneven += code == STATUS_UNEVEN;
+    ranking->failed += code < 0 && !refusal;
+    ranking->refused += refusal && code != STATUS_MEMORY && code != STATUS_UNEVEN;
+}
+
 void ranking_add(struct ranking *ranking, int64_t index, const struct result *result)
 {
     ranking->seen++;
-    ranking->unfit += result->code == STATUS_MEMORY;
-    ranking->uneven += result->code == STATUS_UNEVEN;
-    ranking->failed += result->code < 0 && !status_is_refusal(result->code);
-    ranking->refused += result->code != STATUS_MEMORY && result->code != STATUS_UNEVEN && result->code < 0 &&
-                        status_is_refusal(result->code);
+    ranking_count(ranking, result->code);
     if (result->code < 0 || !(result->time_s >= 0))
         return;
     ranking->timed++;

@@ -35,6 +35,8 @@ struct ranking {
 /* Sets up a list of --top entries; by default none, or all if the points are layouts of one program's mesh.
  * */
 int ranking_init(struct ranking *ranking, const struct settings *settings, struct status *st);
+/* Counts a point by what its code says; ranking_add() does. */
+void ranking_count(struct ranking *ranking, int code);
 void ranking_add(struct ranking *ranking, int64_t index, const struct result *result);
 
 /* Prints a table of the fastest points. */

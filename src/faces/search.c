@@ -69,13 +69,13 @@ struct search {
     struct budget_hold held; /* of a worker */
 };
 
-bool search_matches(const struct sweep_file *file, const struct ranking *ranking)
+int search_matches(const struct sweep_file *file, const struct ranking *ranking, struct status *st)
 {
     struct point point;
     if (!ranking->top || !file->grid->settings->tied || file->shard.of > 1)
-        return false;
+        return 0;
     grid_point(file->grid, 0, &point);
-    return step_bound_matches(&point);
+    return step_bound_matches(&point, st);
 }
 
 /* The time of the last of the best so far. */
@@ -108,11 +108,8 @@ static void end_point(struct search *search, int64_t point, int32_t family, enum
 
 static void refuse(struct search *search, int32_t f, int64_t point, const struct status *why)
 {
-    struct ranking *ranking = search->ranking;
     search->family[f].why = *why;
-    ranking->unfit += why->code == STATUS_MEMORY;
-    ranking->uneven += why->code == STATUS_UNEVEN;
-    ranking->refused += why->code != STATUS_MEMORY && why->code != STATUS_UNEVEN;
+    ranking_count(search->ranking, why->code);
     end_point(search, point, f, END_REFUSED, NAN);
 }
 

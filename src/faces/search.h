@@ -24,8 +24,8 @@
 #include "faces/sweep_file.h"
 #include "study/job.h"
 
-/* Is a sweep a search: of one model, with open meshes, over the whole grid, for the fastest points? */
-bool search_matches(const struct sweep_file *file, const struct ranking *ranking);
+/* Is a sweep a search: of one model, with open meshes, over the whole grid, for the fastest points? 1 or 0. */
+int search_matches(const struct sweep_file *file, const struct ranking *ranking, struct status *st);
 
 /* Fills the ranking, whose `top` is set. Writes rows of all points to the file, if one is open. Returns
  * WORKERS_STOPPED after an early end. */

@@ -141,8 +141,8 @@ int model_read(const struct point *point, const struct model_options *options, c
  * and the same are dropped; STATUS_INPUT where there are not as many tokens, or only counts of them are known. */
 int model_read_one(const struct point *point, const struct model *like, struct model *one, struct status *st);
 
-/* Does a workload file have a key at its top, with this value? What cannot be read has none. */
-bool model_file_has(const char *file, const char *key, const char *value);
+/* Does a workload file have a key at its top, with this value: 1 or 0? A file that cannot be read has none, unless memory is out. */
+int model_file_has(const char *file, const char *key, const char *value, struct status *st);
 
 /* Begins a step on a mesh; of the model, which is zeroed before, options, remat, experts and like stay. `dtype`: the types that are summed.
  * From here on the first fault goes to `st`, and model_close() returns it. */

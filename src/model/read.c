@@ -95,14 +95,14 @@ int model_read_one(const struct point *point, const struct model *like, struct m
     return code < 0 ? status_prefix(st, "on one device: ") : 0;
 }
 
-bool model_file_has(const char *file, const char *key, const char *value)
+int model_file_has(const char *file, const char *key, const char *value, struct status *st)
 {
     struct document document = {0};
     struct status ignored = {0};
     const char *text;
-    const struct node *node =
-        document_load(&document, file, &ignored) == 0 ? node_get(document.root, key) : NULL;
+    int code = document_load(&document, file, &ignored);
+    const struct node *node = code == 0 ? node_get(document.root, key) : NULL;
     bool has = node && node_text(node, key, &text, &ignored) == 0 && strcmp(text, value) == 0;
     document_free(&document);
-    return has;
+    return code == STATUS_NOMEM ? status_nomem(st) : has;
 }

@@ -266,7 +266,7 @@ static int print_instructions(const struct measured_compare *compare, int width,
             "minus 1\n",
             shown < MOST ? shown : MOST, shown);
     int code = table_end(&table, out, st);
-    if (missing > 0)
+    if (code == 0 && missing > 0)
         fprintf(out, "# not measured: %d instructions that take %.3f us of the simulated step\n", missing,
                 missing_s * 1e6);
     return code < 0 ? code : print_categories(compare, out, st);
@@ -301,26 +301,25 @@ static int print_change(const struct fitting *fitting, const struct fitting_chip
 }
 
 /* The median of the pairs' differences, as simulated or, for the pairs that were fitted, as fitted; NaN if
- * there are none. */
-static double median_off(const struct measured_compare *compare, bool fitted)
+ * there are none. `off` has room for all pairs. */
+static double median_off(const struct measured_compare *compare, bool fitted, double off[])
 {
-    double *off = malloc(((size_t)compare->pairs + 1) * sizeof *off), median = NAN;
     int n = 0;
-    for (const struct measured_pair *pair = compare->pair; pair < compare->pair + compare->pairs && off;
-         pair++)
+    for (const struct measured_pair *pair = compare->pair; pair < compare->pair + compare->pairs; pair++)
         if (!fitted || !isnan(pair->fitted_s))
             off[n++] = fabs((fitted ? pair->fitted_s : pair->simulated_s) / pair->measured_s - 1);
-    if (n > 0)
-        median = sample_summarise(off, n).median;
-    free(off);
-    return median;
+    return n > 0 ? sample_summarise(off, n).median : (double)NAN;
 }
 
 static int print_points(const struct measured_compare *compare, int width, FILE *out, struct status *st)
 {
     const struct fitting *fitting = &compare->fitting;
-    double fitted = median_off(compare, true);
+    double *off = malloc(((size_t)compare->pairs + 1) * sizeof *off);
+    if (!off)
+        return status_nomem(st);
+    double fitted = median_off(compare, true, off), simulated = median_off(compare, false, off);
     bool any = !isnan(fitted);
+    free(off);
     struct table table =
         any ? table_of("size (B), measured (us)%.2f, simulated (us)%.2f, difference (%)%+.2f, with fit "
                        "(us)%.2f, difference (%)%+.2f, line (), collective")
@@ -341,7 +340,9 @@ static int print_points(const struct measured_compare *compare, int width, FILE 
             "one, minus 1\n",
             fitting->rows, fitting->measured.rows, fitting->file, fitting->measured.kind);
     int code = table_end(&table, out, st);
-    fprintf(out, "# median difference: %.2f %%", 100 * median_off(compare, false));
+    if (code < 0)
+        return code;
+    fprintf(out, "# median difference: %.2f %%", 100 * simulated);
     if (any)
         fprintf(out, "; with the fit %.2f %%", 100 * fitted);
     fputc('\n', out);

@@ -234,7 +234,9 @@ int module_print_by(const struct module_rows *rows, const char *by, double total
         table_row(&table, share_s(sum) / total_s, sum->matmul_s, sum->elementwise_s, sum->collective_s,
                   sum->exposed_s, groups.of[printed].key[0]);
     }
-    fprintf(out,
+    if (!groups.failed)
+        fprintf(
+            out,
             "# by %s: the share of the step is products, others and what of collectives is exposed; %d below "
             "0.1 %% each\n",
             by, groups.count - printed);

@@ -7,9 +7,9 @@
 
 #include "study/module_job.h"
 
-bool step_bound_matches(const struct point *point)
+int step_bound_matches(const struct point *point, struct status *st)
 {
-    return model_file_has(point->work.op, "model", "transformer");
+    return model_file_has(point->work.op, "model", "transformer", st);
 }
 
 static struct module_job *module_of(const struct step_bound *step)

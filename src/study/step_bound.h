@@ -30,8 +30,8 @@ struct step_bound {
     double memory_bytes;
 };
 
-/* Is the work of a point a step that has such bounds? */
-bool step_bound_matches(const struct point *point);
+/* Is the work of a point a step that has such bounds: 1 or 0? */
+int step_bound_matches(const struct point *point, struct status *st);
 
 /* Estimates are kept in a table for other steps, and borrowed from it. */
 int step_bound_open(struct step_bound *step, const struct point *point, struct catalog *catalog,
