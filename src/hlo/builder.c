@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "hlo/builder_add.h"
 
-/* %name (a, b) = a + b, or the larger one, or a < b. */
+/* A reducer: %name (a, b) = a + b, max(a, b), or a < b. */
 static int32_t reducer(struct builder *b, const char *name, enum opcode opcode, enum dtype_id dtype)
 {
     char text[32];
@@ -58,7 +58,7 @@ int builder_dims(const struct builder *b, int32_t value, int64_t dim[static BUIL
 {
     const struct shape *shape = module_shape_of(b->module, value);
     assert(shape->dtype >= 0 && shape->count <= BUILDER_DIMS);
-    if (b->module->error) /* what follows is appended no more, but sizes are reckoned with */
+    if (b->module->error) /* later instructions are not appended, but their sizes are still computed */
         memset(dim, 0, BUILDER_DIMS * sizeof *dim);
     for (int32_t d = 0; d < shape->count; d++)
         dim[d] = b->module->number[shape->first + d];
@@ -86,7 +86,7 @@ void builder_fail(struct builder *b, int code)
         b->module->error = code;
 }
 
-/* Room for the notes of all instructions; those of other computations stay empty. */
+/* Makes room for the notes of all instructions; those of other computations stay empty. */
 static bool reserve(struct builder *b, int32_t at)
 {
     if (at < b->notes)
@@ -105,7 +105,7 @@ int32_t builder_add(struct builder *b, enum opcode opcode, int32_t shape, const 
                     int operands)
 {
     int32_t at = module_add(b->module, opcode, NULL, shape, operand, operands);
-    if (!reserve(b, at) || b->module->error) /* then operands may not be there */
+    if (!reserve(b, at) || b->module->error) /* then operands may be missing */
         return 0;
     struct builder_note *note = &b->note[at];
     *note = (struct builder_note){0};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to hlo/. */
-/* builder_add: what the files of the builder share. */
+/* builder_add: shared by the files of the builder. */
 #ifndef BUILDER_ADD_H
 #define BUILDER_ADD_H
 
 #include "hlo/builder.h"
 
-/* Appends an instruction that varies along the axes that its operands vary along; builder_label() comes after its other
- * attributes and returns it. */
+/* Appends an instruction that varies along the same axes as its operands; builder_label() is called after its
+ * other attributes are set and returns it. */
 int32_t builder_add(struct builder *b, enum opcode opcode, int32_t shape, const int32_t operand[],
                     int operands);
 int32_t builder_label(struct builder *b, int32_t value);

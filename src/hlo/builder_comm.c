@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collectives over mesh axes, and what a device takes by its position. */
+/* Collectives over mesh axes, and the blocks that devices take by their positions. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "hlo/builder_add.h"
 
-/* How many letters of an axis's name are before ":(8)2", which says which part of an axis it is. */
+/* The length of an axis's name before ":(8)2", which marks a part of an axis. */
 static int base_length(const struct axes *axes, int axis)
 {
     return (int)strcspn(axes->axis[axis].name, ":");
@@ -20,7 +20,7 @@ static bool same_base(const struct axes *axes, int a, int c)
     return n == base_length(axes, c) && strncmp(axes->axis[a].name, axes->axis[c].name, (size_t)n) == 0;
 }
 
-/* How many axes from this one on are parts of one axis. */
+/* The number of axes from this one on that are parts of one axis. */
 static int parts_from(const struct axes *axes, int first)
 {
     int n = 1;
@@ -29,7 +29,7 @@ static int parts_from(const struct axes *axes, int first)
     return n;
 }
 
-/* Do all parts of the axis stand in the list from place i on? */
+/* Are all parts of the axis in the list from place i on? */
 static bool lists_whole(const struct axes *axes, const struct axis_list *over, int i)
 {
     int first = over->axis[i], parts = parts_from(axes, first);
@@ -86,7 +86,7 @@ static int size_of(const struct builder *b, const struct axis_list *over)
     return axis_list_size(over, b->axes);
 }
 
-/* Axes of one device are no axes. */
+/* Leaves out axes of one device. */
 static struct axis_list real_axes(const struct builder *b, const struct axis_list *over)
 {
     struct axis_list real = {0};
@@ -106,7 +106,8 @@ void builder_over_axes(struct builder *b, int32_t made, const struct axis_list *
     module_attribute(b->module, ATTR_USE_GLOBAL_DEVICE_IDS, &(int64_t){1}, 1);
 }
 
-/* What an all-gather or an all-reduce returns is the same along the axes; what a reduce-scatter returns is not. */
+/* The result of an all-gather or an all-reduce is the same along the axes; the result of a reduce-scatter is
+ * not. */
 static void note_axes(struct builder_note *note, enum opcode opcode, unsigned set)
 {
     bool scatters = opcode == HLO_REDUCE_SCATTER, reduces = opcode == HLO_ALL_REDUCE;
@@ -114,7 +115,8 @@ static void note_axes(struct builder_note *note, enum opcode opcode, unsigned se
     note->differs = (note->differs & ~(reduces || opcode == HLO_ALL_GATHER ? set : 0)) | (scatters ? set : 0);
 }
 
-/* Appends a collective with a dim of its own, or none (-1): which a gather makes longer, and a scatter shorter. */
+/* Appends a collective with a dim of its own, or none (-1): a gather makes it longer, and a scatter shorter.
+ * */
 static int32_t collective(struct builder *b, enum opcode opcode, int32_t a, const struct axis_list *list,
                           int dim)
 {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "hlo/builder_add.h"
 
-/* A list that nobody here asks for: "{1,2}". */
+/* An attribute that is only printed: "{1,2}". */
 static void label_list(struct builder *b, const char *name, const int64_t number[], int numbers)
 {
     char text[BUILDER_DIMS * 24] = "{";
@@ -15,7 +15,7 @@ static void label_list(struct builder *b, const char *name, const int64_t number
     module_attribute_text(b->module, ATTR_OTHER, name, text_add(text, sizeof text, "}"));
 }
 
-/* Gathers and scatters of whole rows: dim 0 is numbered, the others move as they are. */
+/* Gathers and scatters of whole rows: dim 0 is indexed, the other dims are taken in full. */
 static void label_dims(struct builder *b, const char *window, enum attribute_key dropped,
                        enum attribute_key numbered, int dims)
 {
@@ -67,7 +67,7 @@ int32_t build_sort(struct builder *b, int32_t a)
     return builder_label(b, made);
 }
 
-/* Labels with the rows too, for this instruction only. */
+/* Labels this one instruction with the rows as well. */
 static int32_t label_rows(struct builder *b, int32_t made, const struct ragged_rows *rows)
 {
     b->rows = rows && rows->row ? rows : NULL;
@@ -76,7 +76,7 @@ static int32_t label_rows(struct builder *b, int32_t made, const struct ragged_r
     return made;
 }
 
-/* A product of groups of rows, that contracts this dim of both operands. */
+/* A product of groups of rows that contracts this dim of both operands. */
 static int32_t ragged_product(struct builder *b, const int32_t operand[3], int32_t shape, int64_t contracted,
                               const struct ragged_rows *rows)
 {

@@ -119,7 +119,7 @@ int32_t build_concatenate(struct builder *b, const int32_t value[], int values, 
     return builder_label(b, made);
 }
 
-/* Appends the sizes of the dims of an operand that the product leaves. */
+/* Appends the sizes of the dims of an operand that the product keeps. */
 static int append_left(const int64_t dim[], int dims, const struct dot_dims *d, int side, int64_t out[],
                        int outs)
 {

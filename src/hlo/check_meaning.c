@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Does what an instruction says of its operands, dims, groups and called computations fit together? */
+/* Do operands, dims, groups and called computations of an instruction fit together? */
 #include "hlo/module_check.h"
 #include "hlo/window.h"
 
-/* What runs other computations: do their parameters and results fit the operands and the result? And starts and dones. */
+/* Instructions that run other computations: do their parameters and results fit the operands and the result?
+ * Also checks starts and dones. */
 
 static int count_parameters(const struct module *module, int32_t computation)
 {
@@ -53,15 +54,15 @@ int check_call(const struct module *module, int32_t instruction, struct status *
     }
     int parameters = count_parameters(module, called);
     if (opcode_info(i->opcode)->class == CLASS_START && i->operands == 0)
-        return 0; /* the update brings them */
+        return 0; /* the update has the operands */
     if (module_called(module, instruction, 1) >= 0 || parameters != i->operands)
         return status_fail(st, STATUS_INPUT, "it has %d operands for the %d parameters of '%s'", i->operands,
                            parameters, module_word(module, module->computation[called].name));
     return 0;
 }
 
-/* A done or an update waits for a start or an update of its own kind, an async-done for any whole as well. What the trip of a
- * loop starts for the next one comes out of a tuple there. */
+/* A done or an update waits for a start or an update of its own kind, an async-done also for any wrapped
+ * collective. A collective that one trip of a loop starts for the next one comes out of a tuple there. */
 int check_wait(const struct module *module, int32_t instruction, struct status *st)
 {
     const struct opcode_info *info = opcode_info(module_at(module, instruction)->opcode);
@@ -79,8 +80,8 @@ int check_wait(const struct module *module, int32_t instruction, struct status *
 
 /* Collectives: do groups, dims, operands and result fit together? */
 
-/* One operand and its result: the same but for dim `dim`, which is `times` times as long in the larger of the two, and but for
- * the type of sums: f32 operands may have a bf16 result. */
+/* One operand and its result: equal except for dim `dim`, which is `times` times as long in the larger of the
+ * two, and for the type of sums: f32 operands may have a bf16 result. */
 static int check_dims(const struct module *module, int32_t small, int32_t large, int64_t dim, int64_t times,
                       struct status *st)
 {
@@ -116,7 +117,7 @@ static int check_pair(const struct module *module, int32_t instruction, int32_t 
     return 0;
 }
 
-/* Of several operands the result is a tuple. */
+/* If there are several operands, the result is a tuple. */
 static int check_shapes(const struct module *module, int32_t instruction, int64_t size, struct status *st)
 {
     const struct instruction *i = module_at(module, instruction);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the object or the list that begins at `at` ends. Brackets in strings are none. */
+/* The end of the object or list that begins at `at`. Brackets in strings are skipped. */
 static const char *end_of(const char *at)
 {
     bool quoted = false;
@@ -22,7 +22,7 @@ static const char *end_of(const char *at)
     return at;
 }
 
-/* What follows `key` before `end`; NULL if it is not there. */
+/* The text after `key`, before `end`; NULL if the key is not there. */
 static const char *after(const char *at, const char *end, const char *key)
 {
     const char *found = strstr(at, key);
@@ -35,7 +35,7 @@ static void read_name(const char *at, const char *end, const char *key, char nam
     snprintf(name, CONFIG_NAME, "%.*s", value ? (int)strcspn(value, "\"") : 0, value ? value : "");
 }
 
-/* {2 0}: the dims of one colour. Returns where it ends, NULL if they are no order. */
+/* {2 0}: the dims of one colour. Returns the end of the list, NULL if it is not a valid order. */
 static const char *read_dims(const char *at, int phases, struct config_colour *colour)
 {
     unsigned seen = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * collective_config: how XLA:TPU carries out a collective (collective/config.h), as its scheduled text says in the backend_config.
+ * collective_config: the schedule of XLA:TPU for a collective (collective/config.h), read from the
+ * backend_config of scheduled text.
  *
- * Units: none. Errors: none; what is not understood is not followed. Ownership: plain values.
+ * Units: none. Errors: none; a schedule that is not understood is not followed. Ownership: plain values.
  */
 #ifndef ICISIM_HLO_COLLECTIVE_CONFIG_H
 #define ICISIM_HLO_COLLECTIVE_CONFIG_H
@@ -10,10 +11,10 @@
 #include "collective/config.h"
 #include "hlo/module.h"
 
-/* Reads a backend_config. False if it says nothing of a collective. */
+/* Reads a backend_config. False if it does not describe a collective. */
 bool collective_config_read(const char *text, struct collective_config *config);
 
-/* What is said of a collective: by itself, or by the fusion that it stands in. */
+/* The configuration of a collective: its own, or that of the fusion around it. */
 bool collective_config_of(const struct module *module, int32_t collective, struct collective_config *config);
 
 #endif

@@ -9,7 +9,7 @@ static bool has_target(const struct module *module, int32_t instruction, const c
     return strcmp(module_value(module, instruction, ATTR_CUSTOM_CALL_TARGET), target) == 0;
 }
 
-/* The collective among the instructions of a computation, and of what they call; -1. */
+/* The collective among the instructions of a computation and of those it calls; -1 if there is none. */
 static int32_t find_inside(const struct module *module, int32_t computation)
 {
     const struct computation *c = &module->computation[computation];
@@ -40,7 +40,7 @@ static enum communication part_of_fusion(const struct module *module, int32_t bo
                                                                              : COMMUNICATION_WHOLE;
 }
 
-/* An async-start without operands, of a computation that has parameters. */
+/* Is it an async-start without operands, whose computation has parameters? */
 static bool starts_late(const struct module *module, int32_t start)
 {
     const struct instruction *i = module_at(module, start);
@@ -110,7 +110,7 @@ bool communication_is_chosen(const struct module *module, int32_t collective)
     return strstr(module_value(module, collective, ATTR_BACKEND_CONFIG), "\"emitter\":");
 }
 
-/* Elements that a permute moves by its slice_sizes={{1,2048},{1,512}}, or {1,2048}. */
+/* The elements that a permute moves, from slice_sizes={{1,2048},{1,512}}, or {1,2048}. */
 static double slice_elements(const char *sizes)
 {
     double all = 0, one = 1;
@@ -135,7 +135,7 @@ double communication_in_bytes(const struct module *module, int32_t collective)
     if (module_find(module, collective, ATTR_SLICE_SIZES) && shape_elements(module, first) > 0)
         return slice_elements(module_value(module, collective, ATTR_SLICE_SIZES)) *
                shape_bytes(module, first) / shape_elements(module, first);
-    /* of a ragged-all-to-all the first operand is the data, the others say where it is */
+    /* the first operand of a ragged-all-to-all is the data, the others are offsets and sizes */
     int operands = opcode_info(i->opcode)->whole == HLO_RAGGED_ALL_TO_ALL ? 1 : i->operands;
     for (int o = 0; o < operands; o++)
         bytes += shape_bytes(module, module_at(module, module_operand(module, collective, o))->shape);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * communication: what an instruction does of a collective, which scheduled text writes in several ways (XLA:TPU, libtpu 0.0.52).
+ * communication: which part of a collective an instruction is; scheduled text writes this in several ways
+ * (XLA:TPU, libtpu 0.0.52).
  *
  *   WHOLE  all of it: all-gather, or a fusion that holds one. A fusion of kind all-reduce-scatter holds an all-reduce, but is a
  *          reduce-scatter, with the pads and the slice that belong to it
@@ -10,7 +11,7 @@
  *          channel_id, in each step and where it is done, and labels them {chain_id="0"}
  *   DONE   waits for it: a fusion that ends in AsyncCollectiveDone. (X-done has no collective of its own.)
  *
- * Units: none. Errors: -1 for what communicates nothing. Ownership: plain values.
+ * Units: none. Errors: -1 for instructions that do not communicate. Ownership: plain values.
  */
 #ifndef ICISIM_COMMUNICATION_H
 #define ICISIM_COMMUNICATION_H
@@ -27,31 +28,33 @@ enum communication {
     COMMUNICATION_DONE
 };
 
-/* The collective of an instruction: itself, or one of what it runs; -1 if it has none. `does`, if not NULL, says what of it. What a
- * call, a loop or a conditional communicates is not theirs. */
+/* The collective of an instruction: itself, or one of what it runs; -1 if it has none. `does`, if not NULL,
+ * gets the part of it. The collectives inside a call, a loop or a conditional are not theirs. */
 int32_t communication_of(const struct module *module, int32_t instruction, enum communication *does);
 
-/* The whole collective that it is: of an all-reduce in an all-reduce-scatter a reduce-scatter. */
+/* The opcode of the whole collective: for an all-reduce in an all-reduce-scatter fusion it is reduce-scatter.
+ * */
 enum opcode communication_kind(const struct module *module, int32_t collective);
 
-/* Does an all-reduce stand in a fusion that makes it a reduce-scatter? */
+/* Is an all-reduce in a fusion that makes it a reduce-scatter? */
 bool communication_scatters(const struct module *module, int32_t collective);
 
-/* Has it the name of what carries it out, as XLA:TPU chose it? Then it is what it says, whatever reads it. */
+/* Is its name that of an implementation that XLA:TPU chose? Then its opcode is final, whatever instructions
+ * use it. */
 bool communication_is_chosen(const struct module *module, int32_t collective);
 
-/* Bytes that one device puts into it, and gets out of it. In the text a permute into slices of a buffer has the whole buffer as
- * operands, but moves slice_sizes of it. */
+/* Bytes that one device sends into it, and gets out of it. In the text a permute into slices of a buffer has
+ * the whole buffer as operands, but only moves slice_sizes of it. */
 double communication_in_bytes(const struct module *module, int32_t collective);
 double communication_out_bytes(const struct module *module, int32_t collective);
 
-/* The start whose operands an update brings; -1 if its start had them, and of anything else. */
+/* The start whose operands an update brings; -1 if its start had them, or for other instructions. */
 int32_t communication_late_start(const struct module *module, int32_t update);
 
 /* Does it run on a SparseCore, beside the TensorCore's queue, by its async_execution_thread or its label {queue="sparsecore"}? */
 bool module_on_sparse_core(const struct module *module, int32_t instruction);
 
-/* Does it talk to other slices: send, recv? */
+/* Does it communicate with other slices: send, recv? */
 bool module_has_slices(const struct module *module);
 
 #endif

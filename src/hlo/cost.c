@@ -76,7 +76,7 @@ static double dim_of(const struct module *module, const struct shape *shape, int
     return dim < shape->count ? (double)module->number[shape->first + dim] : 0;
 }
 
-/* Is the ragged dim one that is summed over? Where the text does not say which it is, it is the first. */
+/* Is the ragged dim contracted? If the text does not say which dim is ragged, it is the first. */
 static bool sums_groups(const struct module *module, int32_t at, int64_t *ragged)
 {
     int count;
@@ -140,13 +140,14 @@ double module_config_number(const struct module *module, int32_t instruction, co
     return NAN;
 }
 
-/* Names of memory and of views of it, in what XLA:TPU prints. */
+/* Targets of custom calls that only name memory or views of it, as XLA:TPU prints them. */
 static bool is_no_work(const char *target)
 {
     return strcmp(target, "\"AllocateBuffer\"") == 0 || strcmp(target, "\"ConcatBitcast\"") == 0;
 }
 
-/* A kernel computes in the type that most of its bytes have: tables of groups and offsets come with them. */
+/* The compute type of a kernel: the type of most of its bytes, as operands include tables of groups and
+ * offsets. */
 static enum dtype_id kernel_type(const struct module *module, int32_t at)
 {
     enum dtype_id type = DTYPE_BF16;
@@ -185,7 +186,7 @@ static struct cost opaque_cost(const struct module *module, int32_t at)
     return cost;
 }
 
-/* Bytes that an update writes: into operand 0, of the size of the update. */
+/* The operand of an update that has the size of the bytes written: it is written into operand 0. */
 static int update_operand(enum opcode opcode)
 {
     return opcode == HLO_DYNAMIC_UPDATE_SLICE ? 1 : opcode == HLO_SCATTER ? 2 : -1;
@@ -234,7 +235,8 @@ static double memory_bytes(const struct module *module, int32_t at)
     return all_bytes(module, at);
 }
 
-/* Does a tuple pass on a collective that is in flight? Then parameters in it, its buffers and flags, are only passed on, too. */
+/* Is the tuple the state of a collective that is in flight? Then its parameters, buffers and flags are only
+ * passed on, too. */
 static bool is_in_flight(const struct module *module, int32_t at)
 {
     const struct instruction *i = module_at(module, at);
@@ -252,7 +254,8 @@ static int32_t body_of(const struct module *module, int32_t at)
 
 static double read_bytes(const struct module *module, int32_t value, double whole);
 
-/* Is a value of the body another one, in another layout or type? Then it is only made where it is read. */
+/* Is a value of the body another value in a different layout or type? Then it is only made where it is read.
+ * */
 static bool is_recast(const struct module *module, int32_t user, double elements)
 {
     const struct instruction *i = module_at(module, user);
@@ -261,8 +264,9 @@ static bool is_recast(const struct module *module, int32_t user, double elements
            shape_elements(module, i->shape) == elements;
 }
 
-/* What one user reads of a value as its operand `which`: a slice of it counts in the value's own type, also where the slice
- * is of another one. What an update writes into is not read, and what a collective reads is its own. */
+/* The bytes that one user reads of a value as its operand `which`: a slice counts in the value's own type,
+ * even if the slice has a different one. The target of an update is not read, and the operands of a
+ * collective are its own. */
 static double used_bytes(const struct module *module, int32_t user, int which, double whole)
 {
     const struct instruction *i = module_at(module, user);
@@ -278,8 +282,8 @@ static double used_bytes(const struct module *module, int32_t user, int which, d
     return is_recast(module, user, elements) ? fmin(inside, read_bytes(module, user, whole)) : inside;
 }
 
-/* What is read of a value of so many bytes by the rest of its computation, and by the fusions in that: the slices, if nothing
- * else is taken of it. */
+/* The bytes read of a value by the rest of its computation, and by the fusions in it: the slices, if only
+ * slices are read. */
 static double read_bytes(const struct module *module, int32_t value, double whole)
 {
     const struct computation *c = &module->computation[module_at(module, value)->computation];
@@ -291,7 +295,7 @@ static double read_bytes(const struct module *module, int32_t value, double whol
     return value == c->root ? whole : fmin(bytes, whole);
 }
 
-/* What a body writes as the value of an instruction: of an update in place, the update. */
+/* The bytes that a body writes as the value of an instruction: for an update in place, the update. */
 static double written_bytes(const struct module *module, int32_t at)
 {
     const struct instruction *i = module_at(module, at);
@@ -350,7 +354,7 @@ static struct cost fusion_cost(const struct module *module, int32_t at)
         cost.dtype = own.dtype;
         cost.product = true;
     }
-    /* A result of the fusion in a memory space of its own is not in HBM, whatever its body says. */
+    /* A result of the fusion in another memory space is not in HBM, whatever its body says. */
     double out = result_bytes(module, at);
     cost.hbm_bytes += out > 0 ? fmin(out, written_bytes(module, c->root)) : 0;
     return cost;
@@ -384,7 +388,7 @@ static struct cost unlabelled_cost(const struct module *module, int32_t instruct
 
 double module_estimated_cycles(const struct module *module, int32_t instruction)
 {
-    const double missing = 9.2e18; /* INT64_MAX, as a text has it */
+    const double missing = 9.2e18; /* INT64_MAX, as printed in the text */
     double cycles = module_config_number(module, instruction, "estimated_cycles");
     return cycles < missing ? cycles : NAN;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * cost: what an instruction computes and moves on one device: operations of its products, and bytes to and from HBM.
+ * cost: the work of an instruction on one device: flops of its products, and bytes to and from HBM.
  *
  *   dot          2 m k n per batch, by the shapes on the device
  *   ragged-dot   2 m k n, with the rows that its operand has, whichever of its dims is the ragged one
@@ -13,11 +13,12 @@
  *   free         tuples, parameters, constants, bitcasts, reshapes that only rename row-major elements, and the custom calls
  *                AllocateBuffer and ConcatBitcast
  *
- * What is in a memory space of its own, S(1) in its layout, is not in HBM. Products are what the MXU runs; other arithmetic
- * is fed by HBM and does not count. Only its author knows what a custom call costs: it says so in its backend_config,
- * {"flops":1.5e9,"bytes":4096}, a Pallas kernel's cost_estimate {"flops":"4096","bytes_accessed":"1024"}, or is uncosted;
- * but for attention, which is costed by its shapes (kernel.h). The label hbm_bytes says of any instruction what it moves, where that does not
- * follow from its shapes: of an addition whose operands another instruction pays for, "0".
+ * Arrays in another memory space, S(1) in their layout, are not in HBM. Products run on the MXU; other
+ * arithmetic is bound by HBM and its flops do not count. Only its author knows the cost of a custom call: the
+ * backend_config has it, {"flops":1.5e9,"bytes":4096}, or a Pallas kernel's cost_estimate,
+ * {"flops":"4096","bytes_accessed":"1024"}; otherwise the call is uncosted, except for attention, whose cost
+ * follows from its shapes (kernel.h). The label hbm_bytes overrides the bytes of any instruction, if they do
+ * not follow from its shapes: "0" for an addition whose operands are charged to another instruction.
  *
  * Units: operations, bytes. Errors: none. Ownership: plain values.
  */
@@ -34,27 +35,29 @@ struct cost {
     double flops, hbm_bytes;
     bool product;                   /* flops are of the MXU, in ... */
     enum dtype_id dtype;            /* ... the wider type of its operands */
-    double m, k, n;                 /* of a single dot, all batches in m; 0 of anything else */
+    double m, k, n;                 /* of a single dot, all batches in m; otherwise 0 */
     double batches;                 /* of it: those of a dot, the groups of a ragged one */
-    double left_bytes, right_bytes; /* what its operands have in HBM */
-    double efficiency; /* the share of the peak that its kind is taken to reach; 0: the chip's share */
+    double left_bytes, right_bytes; /* bytes of its operands in HBM */
+    double efficiency;              /* share of the peak for its kind; 0: the chip's share */
     double head_width,
         causal_length; /* of attention, by which a chip may know that share better; 0: it is none, not causal */
-    bool uncosted;     /* nobody said */
+    bool uncosted;     /* its cost is unknown */
 };
 
-/* Of one execution, without what a call or a loop runs. Collectives compute nothing here: they are communication. */
+/* The cost of one execution, without called computations. Collectives compute nothing here: they are
+ * communication. */
 struct cost module_cost(const struct module *module, int32_t instruction);
 
-/* Labels the instruction that was added last with what it moves. */
+/* Labels the instruction that was added last with the bytes it moves. */
 void module_label_hbm_bytes(struct module *module, double bytes);
 
-/* Of a ragged-dot on a device that has so many rows in all groups (negative: as many as the operand): [m,k] . [groups,k,n],
- * or of the rows' outer products, [m,k] . [m,n] -> [groups,k,n]. All matrices are read, or written. */
+/* The cost of a ragged-dot on a device with `rows` rows in all groups (negative: as many as the operand):
+ * [m,k] . [groups,k,n], or of the rows' outer products, [m,k] . [m,n] -> [groups,k,n]. All matrices are read,
+ * or written. */
 struct cost module_ragged_cost(const struct module *module, int32_t instruction, double rows);
 
-/* Cycles that XLA:TPU's own cost model says an instruction takes: estimated_cycles of its backend_config. NaN where it says
- * none, or INT64_MAX, by which it means the same (facts/compiled.md). */
+/* Cycles that XLA:TPU's own cost model says an instruction takes: estimated_cycles of its backend_config. NaN
+ * if there are none, or if it is INT64_MAX, which means the same (facts/compiled.md). */
 double module_estimated_cycles(const struct module *module, int32_t instruction);
 
 /* A number of a backend_config by its key; NaN if it is not there. */

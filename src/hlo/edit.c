@@ -26,7 +26,7 @@ int edit_open(struct edit *edit, const struct module *from, struct module *to, s
     edit->now = malloc(((size_t)from->instructions + 1) * sizeof *edit->now);
     edit->computation = malloc(((size_t)from->computations + 1) * sizeof *edit->computation);
     if (!edit->now || !edit->computation) {
-        out_of_memory(edit); /* edit_close() looks at nothing then */
+        out_of_memory(edit); /* edit_close() does nothing then */
         return status_nomem(st);
     }
     for (int32_t i = 0; i < from->instructions; i++)
@@ -86,7 +86,8 @@ int32_t edit_shape(struct edit *edit, int32_t shape)
     return module_shape(edit->to, s, number);
 }
 
-/* Computations or instructions by their new numbers, those that are still there; predecessors of which none is left go. */
+/* Copies references to computations or instructions by their new numbers, without those that are gone; an
+ * attribute of predecessors without any left is dropped. */
 static void copy_named(struct edit *edit, const struct attribute *attribute, const int32_t now[])
 {
     int64_t *kept = malloc(((size_t)attribute->count + 1) * sizeof *kept);
@@ -175,8 +176,9 @@ void edit_replace(struct edit *edit, int32_t instruction, int32_t now)
     edit->now[instruction] = now;
 }
 
-/* What a pass adds without a name is "constant.586", by its index (module_add()), as is what was copied and was 586th in an
- * earlier module: of two such names in a computation the copied one, which may stand before or after, is made longer. */
+/* A pass's instruction without a name is "constant.586", by its index (module_add()); a copied instruction
+ * may have the same name from an earlier module. If two names in a computation clash, the copied one is made
+ * longer, whether it comes before or after. */
 static void part_names(struct module *to)
 {
     for (int32_t at = 0; at < to->instructions && to->error == 0; at++) {

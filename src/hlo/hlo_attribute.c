@@ -53,7 +53,7 @@ static int read_pair(struct hlo_reader *r)
     return code == 0 && r->numbers - before != 2 ? hlo_fail(&r->lexer, at, "expected {source,target}") : code;
 }
 
-/* "0:8:2" or "1_2_0": the third number is `third` where it is not given. */
+/* "0:8:2" or "1_2_0": the third number is `third` if missing. */
 static int read_three(struct hlo_reader *r, char between, const char *const noun[3], const char *where,
                       int64_t third)
 {
@@ -64,7 +64,7 @@ static int read_three(struct hlo_reader *r, char between, const char *const noun
     return hlo_accept(&r->lexer, between) ? push_integer(r, noun[2]) : hlo_push(r, third);
 }
 
-/* "[0:8:2]", and 1 where no stride is given */
+/* "[0:8:2]"; the stride is 1 if missing */
 static int read_range(struct hlo_reader *r)
 {
     int code = hlo_expect(&r->lexer, '[', "before a range");
@@ -73,7 +73,7 @@ static int read_range(struct hlo_reader *r)
     return code < 0 ? code : hlo_expect(&r->lexer, ']', "after a range");
 }
 
-/* "0_1x2_0_3": low, high and interior, 0 where it is not given */
+/* "0_1x2_0_3": low, high and interior; interior is 0 if missing */
 static int read_pads(struct hlo_reader *r)
 {
     int code;
@@ -83,7 +83,7 @@ static int read_pads(struct hlo_reader *r)
     return code;
 }
 
-/* The name of a computation, or an instruction, that stands above. */
+/* The name of a computation or an instruction that precedes in the text. */
 static int read_above(struct hlo_reader *r, const char *noun,
                       int32_t (*find)(const struct hlo_reader *r, struct span name), const char *why)
 {
@@ -163,7 +163,7 @@ static int read_groups(struct hlo_reader *r)
     return code;
 }
 
-/* What pushes the numbers of a kind, or those of an item where there are several in braces. */
+/* Whether the reader of a kind reads the whole value, or each item of a list in braces. */
 enum braces { BARE, BRACED, EITHER };
 static const struct {
     int (*read_item)(struct hlo_reader *r);
@@ -202,7 +202,7 @@ int hlo_read_attribute(struct hlo_reader *r)
         if ((code = hlo_value(&r->lexer, &value)) < 0)
             return code;
         if (key == ATTR_BACKEND_CONFIG && module_find(module, module->instructions - 1, key))
-            return 0; /* a trip count that is given counts */
+            return 0; /* a given trip count takes precedence */
         int32_t word = key == ATTR_OTHER ? module_text(module, name.at, name.length) : 0;
         module_attribute_word(module, key, word, module_text(module, value.at, value.length));
         return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What only the whole module can tell: how many devices there are, whether all fits together, how often loops run. */
+/* Checks of the whole module: number of devices, consistency, trip counts. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static int fail_at(struct hlo_reader *r, int32_t instruction)
                            : hlo_fail_at(&r->lexer, r->lexer.text + r->place[instruction]);
 }
 
-/* One more than the largest id that an instruction's groups or pairs name; 0 if they name none. */
+/* The largest id in an instruction's groups or pairs, plus one; 0 if there are none. */
 static int64_t count_ids(const struct module *module, int32_t instruction)
 {
     int numbers;
@@ -27,7 +27,8 @@ static int64_t count_ids(const struct module *module, int32_t instruction)
     return most;
 }
 
-/* XLA leaves out counts of one, and tools that cut modules out leave out more: then the groups say how many. */
+/* XLA omits counts of one, and tools that extract modules omit more: then the groups tell the number of
+ * devices. */
 static int count_devices(struct hlo_reader *r)
 {
     struct module *module = r->module;
@@ -53,7 +54,7 @@ static int count_devices(struct hlo_reader *r)
     return 0;
 }
 
-/* The next entry of the list; false at its end, and where it is none: then its status has a fault. */
+/* The next entry of the list; false at its end, or if it is invalid: then its status has a fault. */
 static bool next_entry(struct hlo_lexer *list, struct span *name, int64_t *trips)
 {
     if (!hlo_peek(list))
@@ -111,13 +112,15 @@ static int check_trips(struct hlo_reader *r)
     return 0;
 }
 
-/* {devices=[2,4]<=[8]} or {mesh['x'=2,'y'=4], [{'x'}, {}]}, and not {replicated} or {mesh['x'=2,'y'=4], replicated} */
+/* Does it split the array: {devices=[2,4]<=[8]} or {mesh['x'=2,'y'=4], [{'x'}, {}]}, rather than {replicated}
+ * or {mesh['x'=2,'y'=4], replicated}? */
 static bool is_cut(const char *sharding)
 {
     return strstr(sharding, "devices=[") || (strstr(sharding, "mesh[") && strstr(sharding, "{'"));
 }
 
-/* Does only text from before partitioning have such an instruction: at the border of a shard_map, or a sharding of Shardy's? */
+/* Does such an instruction only exist before partitioning: at the border of a shard_map, or as a sharding of
+ * Shardy's? */
 static bool is_unpartitioned(const struct module *module, int32_t instruction)
 {
     static const char *const targets[] = {"\"SPMDFullToShardShape\"", "\"SPMDShardToFullShape\"",
@@ -130,8 +133,9 @@ static bool is_unpartitioned(const struct module *module, int32_t instruction)
            strstr(module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES), "sdy.sharding");
 }
 
-/* Text that is scheduled is what runs. Else a program for many devices that cuts arrays, and never communicates, has not been
- * through the partitioner, nor has one that says so: its shapes are those of whole arrays. */
+/* Scheduled text is what runs. Otherwise, a program for many devices that shards arrays but never
+ * communicates, or that has markers of shard_map or Shardy, has not been through the partitioner: its shapes
+ * are those of whole arrays. */
 static int check_partitioned(struct hlo_reader *r)
 {
     const struct module *module = r->module;
@@ -158,7 +162,7 @@ static int check_partitioned(struct hlo_reader *r)
 int hlo_read_end(struct hlo_reader *r)
 {
     int32_t where;
-    r->lexer.at = r->lexer.text; /* nothing is cut any more */
+    r->lexer.at = r->lexer.text; /* reset: the text is complete here */
     int code = count_devices(r);
     if (code < 0)
         return code;

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "hlo/hlo_reader.h"
 
-/* Names are one another's own in each computation. */
+/* Names are unique within a computation. */
 static uint32_t hash_name(int32_t computation, const char *name, int length)
 {
     return lookup_hash((uint32_t)computation + 1, name, (size_t)length);
@@ -52,7 +52,7 @@ int hlo_name_computation(struct hlo_reader *r, struct span name, int32_t computa
     return code < 0 ? status_nomem(r->lexer.st) : 0;
 }
 
-/* Where it stands, for what can only be said of it later; and that it can be found by its name. */
+/* Stores its place in the text, for later faults, and its name for look-up. */
 static int remember(struct hlo_reader *r, int32_t instruction, struct span name)
 {
     if (!GROW(r->place, instruction, r->place_room))
@@ -151,7 +151,7 @@ static int read_name(struct hlo_reader *r, struct span *name, bool *root)
     return code < 0 ? code : hlo_expect(lexer, '=', "after the name of an instruction");
 }
 
-/* A trip count that is given beside the text, as XLA writes those that it knows. */
+/* Applies a trip count given by option, in the form of known_trip_count as XLA writes it. */
 static void add_trips(struct hlo_reader *r, struct span name)
 {
     char text[64];

@@ -27,7 +27,7 @@ static int last_line(const struct hlo_lexer *lexer)
     return line;
 }
 
-/* The text is cut where the lexer stands at its end, whatever looked wrong before that. */
+/* If the lexer is at the end of the text, the text is cut off, whatever the fault seemed to be. */
 int hlo_fail_at(struct hlo_lexer *lexer, const char *at)
 {
     int line;
@@ -90,7 +90,7 @@ int hlo_expect(struct hlo_lexer *lexer, char c, const char *where)
     return hlo_accept(lexer, c) ? 0 : hlo_fail(lexer, lexer->at, "expected '%c' %s", c, where);
 }
 
-/* Every byte above 127 is taken for a letter: names are read, not judged. */
+/* Every byte above 127 counts as a letter: names are read, not validated. */
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -133,7 +133,7 @@ int hlo_integer(struct hlo_lexer *lexer, const char *noun, int64_t least, int64_
     return 0;
 }
 
-/* After the string that starts here; NULL where the text ends first. */
+/* The place after the string that starts here; NULL if the text ends first. */
 static const char *after_string(const char *at)
 {
     for (at++; *at && *at != '"'; at++)
@@ -141,7 +141,8 @@ static const char *after_string(const char *at)
     return *at ? at + 1 : NULL;
 }
 
-/* After the bracket that closes the one here; NULL where the text ends first. Brackets in strings do not count. */
+/* The place after the matching closing bracket; NULL if the text ends first. Brackets in strings do not
+ * count. */
 static const char *after_bracket(const char *at)
 {
     int depth = 0;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to hlo/. */
 /*
- * hlo_lexer: the tokens of HLO text, and where a fault is.
+ * hlo_lexer: the tokens of HLO text, and the positions of faults.
  *
- * A token is looked for where it is needed: HLO's grammar says what may come next, so that nothing is read twice and
- * nothing is classified. Blanks and comments (to the end of the line after //, or between slash-star and star-slash) may
- * stand before every token.
+ * The parser asks for the tokens it needs: HLO's grammar says which may come next, so that no token is read
+ * twice or classified. Blanks and comments (to the end of the line after //, or between slash-star and
+ * star-slash) may stand before every token.
  *
- * Units: columns and lines count from 1, columns in bytes. Errors: STATUS_INPUT, "FILE:LINE:COLUMN: what is wrong". The
- * text's end is a fault of its own: the text is cut. Ownership: the text is borrowed; spans point into it.
+ * Units: columns and lines count from 1, columns in bytes. Errors: STATUS_INPUT, "FILE:LINE:COLUMN: what is
+ * wrong". An unexpected end of the text is a fault of its own: the text is cut off. Ownership: the text is
+ * borrowed; spans point into it.
  */
 #ifndef ICISIM_HLO_LEXER_H
 #define ICISIM_HLO_LEXER_H
@@ -27,12 +28,12 @@ struct span {
 struct hlo_lexer {
     const char *file;            /* its name, for messages */
     const char *text, *at, *end; /* *end is 0 */
-    const char *cut;             /* what is said where the text ends too early */
+    const char *cut;             /* the message if the text ends too early */
     struct status *st;
 };
 
-/* A fault at a place in the text; returns STATUS_INPUT. Where the lexer has come to the end of the text, that is the
- * fault: it is cut. */
+/* Reports a fault at a place in the text; returns STATUS_INPUT. If the lexer is at the end of the text, the
+ * fault is that the text is cut off. */
 int hlo_fail(struct hlo_lexer *lexer, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same for a fault that is recorded already. */
@@ -43,17 +44,18 @@ char hlo_peek(struct hlo_lexer *lexer);
 bool hlo_accept(struct hlo_lexer *lexer, char c);
 int hlo_expect(struct hlo_lexer *lexer, char c, const char *where);
 
-/* A word of letters, digits, '_', '.' and '-'; its length is 0 where there is none. */
+/* A word of letters, digits, '_', '.' and '-'; its length is 0 if there is none. */
 struct span hlo_word(struct hlo_lexer *lexer);
-/* A word with a % before it, or without. */
+/* A word with or without a leading %. */
 int hlo_name(struct hlo_lexer *lexer, const char *noun, struct span *name);
 int hlo_integer(struct hlo_lexer *lexer, const char *noun, int64_t least, int64_t most, int64_t *value);
-/* From a bracket to the one that closes it, with what is between; brackets in strings do not count. */
+/* The text from a bracket to the matching one, both included; brackets in strings do not count. */
 int hlo_bracketed(struct hlo_lexer *lexer, struct span *span);
-/* The value of an attribute: a string, or all up to a comma, a closing bracket or a blank that is outside brackets. */
+/* The value of an attribute: a string, or everything up to a comma, a closing bracket or a blank outside
+ * brackets. */
 int hlo_value(struct hlo_lexer *lexer, struct span *span);
 
-/* Of many words most differ in the first letter. */
+/* Compares the first letter first: most words differ in it. */
 static inline bool span_is(struct span span, const char *word)
 {
     return (span.length == 0 || *span.at == *word) && strncmp(span.at, word, (size_t)span.length) == 0 &&

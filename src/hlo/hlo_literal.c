@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What stands in the parentheses of a constant or a parameter: "0", "{0, 64, 128}", "1e-05", "{...}". */
+/* The argument in the parentheses of a constant or a parameter: "0", "{0, 64, 128}", "1e-05", "{...}". */
 #include <string.h>
 
 #include "hlo/hlo_reader.h"
@@ -9,7 +9,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* A whole number as it would be printed again: neither "007" nor "-0". */
+/* Reads a whole number in canonical form: neither "007" nor "-0". */
 static bool read_whole(const char **at, int64_t *value)
 {
     const char *start = *at, *digit = start + (*start == '-');
@@ -28,7 +28,7 @@ static bool push_whole(struct hlo_reader *r, struct span literal, int *code)
     struct hlo_lexer inside = r->lexer;
     inside.at = literal.at;
     const char *end = literal.at + literal.length;
-    bool wants = true; /* a number may stand here */
+    bool wants = true; /* a number may come here */
     while (hlo_peek(&inside) && inside.at < end) {
         int64_t value;
         char c = *inside.at;

@@ -17,10 +17,11 @@ static bool ends_with(const char *text, const char *end)
     return n >= e && strcmp(text + n - e, end) == 0;
 }
 
-/* Of the texts of a dump, those after codegen are what runs: it puts collectives on SparseCores. */
+/* Of a dump's texts, those after codegen are final: codegen assigns collectives to SparseCores. */
 enum { RANK_NONE, RANK_OPTIMIZED, RANK_CODEGEN };
 
-/* "module_0012.jit_step.cl_...after_optimizations.txt", and .gz; beside it lie buffer assignments, protos and graphs. */
+/* "module_0012.jit_step.cl_...after_optimizations.txt", and .gz; other files of the dump are buffer
+ * assignments, protos and graphs. */
 static int rank_of(const char *name)
 {
     static const char *const ends[] = {".txt", ".hlo", ".txt.gz", ".hlo.gz"};
@@ -44,7 +45,8 @@ struct dumped {
     long long bytes;
 };
 
-/* The one that runs first: of equal rank what jit made, then the larger, as a step is larger than what prepares it. */
+/* Sorts the preferred module first: by rank, then modules made by jit, then by size, as a step is larger than
+ * its preparation. */
 static int better_first(const void *a, const void *b)
 {
     const struct dumped *left = a, *right = b;
@@ -85,7 +87,7 @@ static int add_module(struct dump *dump, const char *directory, const char *name
     return 0;
 }
 
-/* The modules of a directory, the one that is meant first. */
+/* The modules of a directory, the preferred one first. */
 static int dump_read(struct dump *dump, const char *directory, struct status *st)
 {
     DIR *dir = opendir(directory);

@@ -34,7 +34,8 @@ static void print_shape(const struct module *module, int32_t shape, FILE *out)
     fputs(module_word(module, s->layout), out);
 }
 
-/* {{0, 1}, {2, 3}}: the elements from `number` on, in braces for each dim from `dim` on; returns what comes after them. */
+/* {{0, 1}, {2, 3}}: the elements from `number` on, in braces for each dim from `dim` on; returns the place
+ * after them. */
 static const int64_t *print_elements(const struct module *module, const struct shape *shape, int dim,
                                      const int64_t *number, FILE *out)
 {
@@ -68,7 +69,8 @@ static void print_argument(const struct module *module, int32_t instruction, FIL
                        out);
 }
 
-/* How the numbers of an attribute are written: so many an item, the third of which is left out where it says nothing. */
+/* How the numbers of an attribute are printed: numbers per item; the third one is omitted if it has its
+ * default. */
 static const struct form {
     const char *open, *between, *next, *close;
     int each;
@@ -93,7 +95,7 @@ static void print_numbers(const struct form *form, const int64_t number[], int c
     fputs(count ? form->close : "", out);
 }
 
-/* Names, in braces unless it is one and `bare`. */
+/* Prints names, in braces unless there is one and `bare` is set. */
 static void print_names(const struct module *module, const struct attribute *attribute, bool bare, FILE *out)
 {
     bool computations = attribute_info(attribute->key)->kind == VALUE_COMPUTATIONS;

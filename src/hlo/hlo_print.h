@@ -2,7 +2,8 @@
 /*
  * hlo_print: a module as HLO text, which hlo_read() reads back as the same module, and XLA's tools read too.
  *
- * One instruction a line, names with %, the number of partitions always, everything else as XLA prints it.
+ * One instruction per line, names with %, always with the number of partitions, everything else as XLA prints
+ * it.
  *
  * Units: none. Errors: STATUS_IO for a file that cannot be written. Ownership: the file is the caller's.
  */

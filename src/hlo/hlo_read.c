@@ -18,7 +18,7 @@ int hlo_push(struct hlo_reader *r, int64_t number)
     return 0;
 }
 
-/* Says what the text is, where it is not HLO. */
+/* If the text is not HLO, says what it is instead. */
 static int check_kind(struct hlo_lexer *lexer)
 {
     size_t start = (size_t)(lexer->end - lexer->text);
@@ -48,7 +48,7 @@ static int check_kind(struct hlo_lexer *lexer)
     return hlo_fail(lexer, first, "expected HloModule at the start of HLO text");
 }
 
-/* "key=value" of the header: what is not asked for goes to `rest`, as written. */
+/* "key=value" of the header: unknown keys go to `rest`, as written. */
 static int read_header_attribute(struct hlo_reader *r, FILE *rest)
 {
     struct hlo_lexer *lexer = &r->lexer;
@@ -98,7 +98,7 @@ static int read_header(struct hlo_reader *r)
     return code;
 }
 
-/* "(p: f32[8]) -> f32[8]", of which nothing is needed. */
+/* Skips "(p: f32[8]) -> f32[8]", which is not needed. */
 static int skip_signature(struct hlo_lexer *lexer)
 {
     struct span span;
@@ -114,7 +114,7 @@ static int skip_signature(struct hlo_lexer *lexer)
         return hlo_fail(lexer, lexer->at, "expected the shape of the result after '->'");
     if ((code = hlo_bracketed(lexer, &span)) < 0)
         return code;
-    /* a layout, and not yet the instructions */
+    /* a layout, and not the instructions */
     return *lexer->at == '{' && strchr("0123456789:}", lexer->at[1]) ? hlo_bracketed(lexer, &span) : 0;
 }
 
@@ -149,7 +149,7 @@ static int begin_computation(struct hlo_reader *r, struct span *name)
     return 0;
 }
 
-/* Its name is known only after its last instruction: no computation calls itself. */
+/* A computation gets its name only after its last instruction, so it cannot call itself. */
 static int read_computation(struct hlo_reader *r)
 {
     struct hlo_lexer *lexer = &r->lexer;
@@ -223,12 +223,12 @@ int hlo_read(struct module *module, const char *file, const char *text, size_t b
         .trips = trips,
     };
     module_init(module, "", 0);
-    module->replicas = 0;       /* not said */
-    int code = hlo_push(&r, 0); /* so that the stack is somewhere when it is empty, too */
+    module->replicas = 0;       /* not given */
+    int code = hlo_push(&r, 0); /* allocates the stack even if it stays empty */
     r.numbers = 0;
     if (code == 0)
         code = hlo_read_module(&r);
-    /* a fault while building is the reason for any other */
+    /* a fault while building takes precedence */
     if (module->error < 0 || code == 0)
         code = module_close(module, st);
     if (code == 0)

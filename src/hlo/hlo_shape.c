@@ -52,7 +52,7 @@ static int read_dims(struct hlo_reader *r)
     return hlo_expect(lexer, ']', "after the dims");
 }
 
-/* S(1) and other spaces are not HBM, S(0) is. */
+/* S(0) is HBM; S(1) and other spaces are not. */
 static bool is_on_chip(struct span layout)
 {
     for (int i = 1; i + 2 < layout.length; i++)

@@ -5,8 +5,8 @@
 
 static const double attention_efficiency = 0.6;
 
-/* Has the kernel the word in its name, or in the last scope of its op_name, "jit(f)/attend/jit(paged_attention)/pallas_call"?
- * Scopes round it may hold other kernels, too. */
+/* Does the kernel have the word in its name, or in the last scope of its op_name,
+ * "jit(f)/attend/jit(paged_attention)/pallas_call"? Outer scopes may contain other kernels, too. */
 static bool is_called(const struct module *module, int32_t at, const char *word)
 {
     const char *from = module_value(module, at, ATTR_METADATA), *end = strstr(from, "/pallas_call");
@@ -25,7 +25,8 @@ bool kernel_is_attention(const struct module *module, int32_t at)
             is_called(module, at, "flash_mha"));
 }
 
-/* The operand after `before` that has heads, a sequence and features of numbers with a fraction: q, then k; -1: none. */
+/* The operand after `before` that has heads, a sequence and features, in a floating-point type: q, then k;
+ * -1: none. */
 static int32_t next_array(const struct module *module, int32_t at, int before, int *which)
 {
     for (*which = before + 1; *which < module_at(module, at)->operands; ++*which) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to hlo/. */
 /*
- * kernel: what a Pallas kernel of attention costs that does not say so itself, by its shapes and its name.
+ * kernel: the cost of a Pallas attention kernel without a cost estimate, from its shapes and its name.
  *
  *   paged      reads the pages of the cache, all of them: bytes alone
  *   forward    2 products of q's elements by the keys' length, 2 q S each: q . k and p . v

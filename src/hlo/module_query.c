@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a module says of its instructions and shapes. */
+/* Queries on the instructions and shapes of a module. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +112,7 @@ bool module_label(const struct module *module, int32_t instruction, const char *
 {
     size_t n = strlen(key);
     const char *at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES);
-    if (!strstr(at, key)) /* mostly there is none, and this is found fast */
+    if (!strstr(at, key)) /* most instructions have no such label */
         return false;
     while (*(at += strcspn(at, "{,"))) {
         const char *name = ++at, *quote = strchrnul(name, '"'), *end = strchrnul(quote + (*quote != 0), '"');
@@ -126,7 +126,7 @@ bool module_label(const struct module *module, int32_t instruction, const char *
     return false;
 }
 
-/* What stands before a label is a brace or a comma; a value has no quotes, so that it holds no label. */
+/* A label is preceded by a brace or a comma; values have no quotes, so a value cannot contain a label. */
 bool module_has_label(const struct module *module, int32_t instruction, const char *label)
 {
     const char *text = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES), *at = strstr(text, label);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to hlo/. */
 /*
- * opcode: HLO's opcodes, each with its class, which says what a reader, a cost model and an interpreter have to know of it.
+ * opcode: HLO's opcodes, each with the class that readers, cost models and interpreters distinguish.
  *
  *   FREE         names or regroups what is there: no time, no traffic
  *   ELEMENTWISE  every element of the result from the same elements of the operands
@@ -204,7 +204,8 @@ static inline bool opcode_communicates(enum opcode opcode)
                                          opcode_info(opcode_info(opcode)->whole)->class == CLASS_COLLECTIVE);
 }
 
-/* Does it only name, compute element by element, or move elements: what a pass may write elsewhere, or leave out? */
+/* Does it only name, compute element by element, or move elements, so that a pass may place it elsewhere or
+ * drop it? */
 static inline bool opcode_is_cheap(enum opcode opcode)
 {
     enum opcode_class class = opcode_info(opcode)->class;
@@ -212,14 +213,14 @@ static inline bool opcode_is_cheap(enum opcode opcode)
            (class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY);
 }
 
-/* Another type, shape or layout of what its one operand has, and all of it. */
+/* Does it only change the type, shape or layout of its one operand? */
 static inline bool opcode_is_renaming(enum opcode opcode)
 {
     return opcode == HLO_RESHAPE || opcode == HLO_BITCAST || opcode == HLO_CONVERT ||
            opcode == HLO_TRANSPOSE || opcode == HLO_COPY;
 }
 
-/* The opcode of a name of so many characters, -1 if there is none. */
+/* Finds an opcode by a name of `length` characters, -1 if there is none. */
 int opcode_by_name(const char *name, int length);
 
 #endif

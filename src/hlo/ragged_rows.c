@@ -22,7 +22,7 @@ void ragged_rows_free(struct ragged_rows *rows)
     *rows = (struct ragged_rows){0};
 }
 
-/* Whole numbers with commas between, as many as there are; returns what stands after the last. */
+/* Reads whole numbers separated by commas; returns the text after the last one. */
 static const char *read_rows(const char *at, struct ragged_rows *rows, int *read)
 {
     int most = rows->devices * rows->each;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hlo/scalar.h"
 
-/* Through what changes neither the number nor the tuple. */
+/* Follows instructions that change neither the number nor the tuple. */
 static int32_t follow(const struct module *module, int32_t instruction)
 {
     for (;;) {
@@ -24,7 +24,7 @@ static int32_t follow(const struct module *module, int32_t instruction)
     }
 }
 
-/* Does every trip of the loop pass this element on as it is? */
+/* Does every trip of the loop pass this element on unchanged? */
 static bool is_kept(const struct module *module, int32_t loop, int32_t element)
 {
     int32_t body = (int32_t)module_number(module, loop, ATTR_BODY, -1);
@@ -57,7 +57,7 @@ static bool find_parameter(struct scalar_place *place, int32_t parameter, int32_
     return scalar_find(place, module_operand(module, caller, (int)number), element, found);
 }
 
-/* An element of a table of constants, at a place that is found. */
+/* An element of a table of constants, at an index that can be found. */
 static bool find_in_table(struct scalar_place *place, int32_t slice, struct scalar *found)
 {
     const struct module *module = place->module;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * scalar: what a whole number of a module is, followed through tuples, loops, fusions and copies to constants.
+ * scalar: the value of an integer in a module, followed through tuples, loops, fusions and copies to
+ * constants.
  *
- * In the body or the condition of a loop a number may depend on what the loop carries: it is then a constant plus one
- * carried element that changes from trip to trip. Elements that every trip passes on as they are, are what they were before
- * the loop.
+ * In the body or the condition of a loop a number may depend on a carried element that changes from trip to
+ * trip: it is then that element plus a constant. Elements that every trip passes on unchanged have the value
+ * from before the loop.
  *
- * Units: none. Errors: false for whatever is not known. Ownership: plain values, nothing is allocated.
+ * Units: none. Errors: false if the value is unknown. Ownership: plain values, nothing is allocated.
  */
 #ifndef ICISIM_SCALAR_H
 #define ICISIM_SCALAR_H
@@ -18,16 +19,17 @@ struct scalar_place {
     const struct module *module;
     int32_t loop;           /* the while whose carried elements may stay, or SCALAR_UNKNOWN */
     int replica, partition; /* of the device, or SCALAR_UNKNOWN */
-    int steps;              /* that may still be taken: it starts at SCALAR_STEPS */
+    int steps;              /* remaining steps: it starts at SCALAR_STEPS */
 };
 enum { SCALAR_STEPS = 4096 };
 
 struct scalar {
     int64_t value;
-    int32_t carried; /* plus this element of what place.loop carries; SCALAR_UNKNOWN: nothing */
+    int32_t carried; /* plus this carried element of place.loop; SCALAR_UNKNOWN: none */
 };
 
-/* The result of an instruction, or of one element of it if it is a tuple; element is SCALAR_UNKNOWN if it is none. */
+/* The value of an instruction's result, or of one of its elements if it is a tuple; element is SCALAR_UNKNOWN
+ * if it is none. */
 bool scalar_find(struct scalar_place *place, int32_t instruction, int32_t element, struct scalar *found);
 
 #endif

@@ -16,7 +16,7 @@ enum source_table source_table_of(const char *word, int length)
     return (enum source_table)t;
 }
 
-/* A line is the name of a table, or a row of the last one that was named. */
+/* Adds a line: the name of a table, or a row of the last table. */
 static bool add_line(struct sources *sources, const char *line, enum source_table *table)
 {
     if (*line < '0' || *line > '9') {
@@ -26,7 +26,7 @@ static bool add_line(struct sources *sources, const char *line, enum source_tabl
     }
     struct source_rows *rows = &sources->table[*table];
     if (atoi(line) != rows->rows + 1)
-        return true; /* rows out of order name nothing */
+        return true; /* rows out of order are ignored */
     if (!GROW(rows->row, rows->rows, rows->room))
         return false;
     rows->row[rows->rows++] = line + strspn(line, "0123456789 ");
@@ -54,7 +54,7 @@ void sources_free(struct sources *sources)
     *sources = (struct sources){0};
 }
 
-/* What follows "key=" in "{a=1 key=2}", up to the end of the line; NULL if it is not there. */
+/* The text after "key=" in "{a=1 key=2}", up to the end of the line; NULL if the key is not there. */
 static const char *value_of(const char *row, const char *key)
 {
     size_t n = strlen(key), length = row ? strcspn(row, "\n") : 0;
@@ -64,7 +64,7 @@ static const char *value_of(const char *row, const char *key)
     return NULL;
 }
 
-/* The row of a table that a number of another row names. */
+/* The row of a table that another row refers to by number. */
 static const char *row_of(const struct sources *sources, enum source_table table, const char *row,
                           const char *key)
 {
@@ -73,7 +73,7 @@ static const char *row_of(const struct sources *sources, enum source_table table
     return number > 0 && number <= sources->table[table].rows ? sources->table[table].row[number - 1] : NULL;
 }
 
-/* Copies what is in quotes, of what is too long the end, without the backslashes of "p[\'w\']". */
+/* Copies a quoted text, without the backslashes of "p[\'w\']"; of a text that is too long, only the end. */
 static int copy_quoted(const char *quoted, char *text, int room)
 {
     int used = 0, length = quoted && *quoted == '"' ? (int)strcspn(quoted + 1, "\"\n") : 0;

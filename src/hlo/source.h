@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * source: where in a user's program an instruction comes from: op_name and the line.
+ * source: the origin of an instruction in the user's program: op_name and source line.
  *
- * Compiled text says it by metadata={op_name="jit(step)/while/body/dot_general" stack_frame_id=8}, and has tables at the top,
- * a row a line, counted from 1:
+ * Compiled text has metadata={op_name="jit(step)/while/body/dot_general" stack_frame_id=8}, and tables at the
+ * top, one row per line, counted from 1:
  *
  *     FileNames       1 "llama/layers.py"
  *     FunctionNames   1 "attention"
@@ -13,8 +13,8 @@
  * A frame is the innermost one, its line that of the operation itself. Older text has source_file="..." source_line=20 in the
  * metadata. The module keeps the tables as they are written (module.h).
  *
- * Units: lines from 1. Errors: out of memory; what is not said is "". Ownership: the caller's struct, freed with sources_free(),
- * safe when zeroed; it points into the module.
+ * Units: lines from 1. Errors: out of memory; unknown texts are "". Ownership: the caller's struct, freed
+ * with sources_free(), safe when zeroed; it points into the module.
  */
 #ifndef ICISIM_SOURCE_H
 #define ICISIM_SOURCE_H
@@ -28,7 +28,7 @@ enum source_table source_table_of(const char *word, int length);
 struct sources {
     const struct module *module;
     struct source_rows {
-        const char **row; /* [rows] what follows the number of each */
+        const char **row; /* [rows] the text after the number of each row */
         int32_t rows, room;
     } table[SOURCE_TABLES];
 };
@@ -36,7 +36,7 @@ struct sources {
 enum { SOURCE_TEXT = 160 };
 int sources_init(struct sources *sources, const struct module *module, struct status *st);
 void sources_free(struct sources *sources);
-/* "llama/layers.py:20" of an instruction, cut at its start where it is too long. Returns `text`. */
+/* "llama/layers.py:20" of an instruction, cut at its start if it is too long. Returns `text`. */
 char *source_line(const struct sources *sources, int32_t instruction, char text[static SOURCE_TEXT]);
 /* "jit(step)/while/body/dot_general". Returns `text`. */
 char *source_op_name(const struct module *module, int32_t instruction, char text[static SOURCE_TEXT]);

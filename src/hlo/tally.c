@@ -49,7 +49,7 @@ static int describe(const struct module *module, int32_t at, struct tally_row *r
     return 0;
 }
 
-/* What goes to other slices, each of whose devices does the same: groups are of one slice. */
+/* A send to another slice: all devices of a slice do the same, as groups are within one slice. */
 static struct tally_row describe_send(const struct module *module, int32_t send)
 {
     struct tally_row row = {.opcode = HLO_SEND, .count = 1, .in_bytes = communication_in_bytes(module, send)};
@@ -82,7 +82,7 @@ static int add(struct tally *tally, const struct tally_row *one, double times, s
     return 0;
 }
 
-/* How often an instruction runs what it calls; loops whose trips are not known once. */
+/* The number of times that an instruction runs its computations; 1 for loops of unknown trip count. */
 static double trips_of(const struct module *module, int32_t instruction)
 {
     int64_t known =
@@ -96,7 +96,7 @@ static bool runs_others(const struct module *module, int32_t instruction)
     return opcode_info(opcode)->class == CLASS_CALL && opcode != HLO_FUSION;
 }
 
-/* How often each computation runs. What is called stands before its caller. */
+/* The number of runs of each computation. Called computations precede their callers. */
 static void count_runs(const struct module *module, double runs[])
 {
     for (int32_t c = 0; c < module->computations; c++)
@@ -106,7 +106,7 @@ static void count_runs(const struct module *module, double runs[])
             runs[called] += runs[module_at(module, at)->computation] * trips_of(module, at);
 }
 
-/* A computation that is called again was counted with all its runs: `runs` is NaN from then on. */
+/* A computation that is called again has been counted with all its runs: `runs` is NaN from then on. */
 static int walk(const struct module *module, int32_t computation, double runs[], struct tally *tally,
                 struct status *st)
 {

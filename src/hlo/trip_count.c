@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How often loops, and with them computations, run. */
+/* The trip counts of loops, and the number of runs of computations. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ static int64_t known(const struct module *module, int32_t loop)
     return end > at && n >= 0 ? n : -1;
 }
 
-/* How often a number that starts at `start`, and changes by `step` each time, compares with `limit` as the direction says
- * before it first does not; -1: that is not known, or never happens. */
+/* The number of times that a number from `start` on, changed by `step` each time, satisfies the comparison
+ * with `limit`, before it first fails; -1: unknown, or infinite. */
 static int64_t count(int64_t start, int64_t step, int64_t limit, const char *direction)
 {
     bool differs = strcmp(direction, "NE") == 0, less = direction[0] == 'L', greater = direction[0] == 'G';
@@ -41,7 +41,7 @@ static int64_t count(int64_t start, int64_t step, int64_t limit, const char *dir
     return (distance - !or_equal) / stride + 1;
 }
 
-/* The comparison read the other way round. */
+/* The comparison with its operands swapped. */
 static const char *turn(const char *direction)
 {
     static const char *const pairs[][2] = {{"LT", "GT"}, {"LE", "GE"}, {"GT", "LT"}, {"GE", "LE"}};
@@ -51,7 +51,7 @@ static const char *turn(const char *direction)
     return direction;
 }
 
-/* The comparison of the condition's root, maybe in a fusion; -1 if it is something else. */
+/* The comparison at the condition's root, maybe in a fusion; -1 if it is something else. */
 static int32_t find_comparison(const struct module *module, int32_t computation)
 {
     for (int depth = 0; depth < 8 && computation >= 0; depth++) {
@@ -67,7 +67,7 @@ static int32_t find_comparison(const struct module *module, int32_t computation)
     return -1;
 }
 
-/* What the carried element is before the loop, and how much each trip adds. */
+/* The value of a carried element before the loop, and the amount that each trip adds. */
 static bool find_walk(struct scalar_place place, int32_t element, struct scalar *start, struct scalar *step)
 {
     const struct module *module = place.module;
@@ -120,7 +120,7 @@ int module_executions(const struct module *module, double runs[], struct status 
 {
     for (int32_t c = 0; c < module->computations; c++)
         runs[c] = c == module->entry;
-    /* callers stand after what they call */
+    /* callers come after their callees */
     for (int32_t i = module->instructions - 1; i >= 0; i--) {
         const struct instruction *at = module_at(module, i);
         int64_t trips = 1;

@@ -11,8 +11,8 @@ struct window {
     int64_t field[WINDOW_FIELDS][SPATIAL_DIMS];
 };
 
-/* "3x2", or "1_0x2_2" for two fields at once. Padding may have a third number, "1_1_0": so many elements between those of the
- * input, which then stand one more apart. */
+/* "3x2", or "1_0x2_2" for two fields at once. Padding may have a third number, "1_1_0": interior padding, the
+ * elements inserted between those of the input. */
 static int read_field(const char *at, enum window_field first, struct window *window, struct status *st)
 {
     int64_t least = first == LOW ? -WINDOW_MAX : 1;
@@ -74,7 +74,7 @@ static int64_t gcd(int64_t a, int64_t b)
     return b == 0 ? a : gcd(b, a % b);
 }
 
-/* The least x >= 0 with a x = c (mod m), where a and m have no common divisor. */
+/* The least x >= 0 with a x = c (mod m); a and m are coprime. */
 static int64_t solve(int64_t a, int64_t c, int64_t m)
 {
     int64_t r = m, s = a % m, x = 0, y = 1;
@@ -115,7 +115,7 @@ static double count_pairs(const struct window *window, int d, int64_t in, int64_
     return pairs;
 }
 
-/* The size of the dim of an array that a label stands for: of "bf0" and 'f' that of dim 1; 1 where it has none. */
+/* The size of the dim that a label stands for: for 'f' in "bf0" dim 1; 1 if there is no such label. */
 static int64_t labelled(const struct module *module, const struct shape *shape, const char *labels,
                         char label)
 {
@@ -123,7 +123,7 @@ static int64_t labelled(const struct module *module, const struct shape *shape, 
     return at ? module->number[shape->first + (at - labels)] : 1;
 }
 
-/* dim_labels=bf0_0io->bf0: labels of input, window and output, each as many as its shape has dims. */
+/* dim_labels=bf0_0io->bf0: labels of input, window and output, one for each dim of its shape. */
 static bool read_labels(const struct module *module, int32_t instruction, const struct shape *const shape[3],
                         const char *labels[3])
 {
