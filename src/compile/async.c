@@ -6,7 +6,7 @@
 
 #include "compile/pass.h"
 
-/* all-gather-start of all-gather, or its done */
+/* The start of a whole collective, all-gather-start of all-gather, or its done. */
 static enum opcode part_of(enum opcode whole, enum opcode_class class)
 {
     int part = 0;
@@ -15,7 +15,8 @@ static enum opcode part_of(enum opcode whole, enum opcode_class class)
     return (enum opcode)part;
 }
 
-/* (operands, result) of one operand; of several a tuple of each. Of an all-reduce the result. */
+/* The shape of a start: (operands, result) for one operand; with several, a tuple of each; for an all-reduce
+ * only the result. */
 static int32_t start_shape(struct edit *edit, int32_t collective)
 {
     const struct instruction *i = module_at(edit->from, collective);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Gathers of one layer as one.
+ * Combines gathers of one layer into one.
  *
- * Of what the step was given (given.h), gathers of one block over the same groups become one gather of several operands, whose
- * result is a tuple, as XLA's combiner makes them. An all-gather has one dim: the one that most of them have; what is gathered
- * along another is turned before and turned back after, which only changes its layout and takes no time (XLA writes bitcasts).
- * Where weights take several gathers one after the other, those over the same groups are one if all of the block go through
- * groups in the same order; else last ones are combined with last ones, so that none waits for itself.
+ * Gathers of the step's inputs (given.h) in one block over the same groups become one gather of several
+ * operands, whose result is a tuple, as XLA's combiner makes them. An all-gather has one dim: the dim that
+ * most of them have. Operands gathered along another dim are transposed before and after, which only changes
+ * their layout and takes no time (XLA writes bitcasts). If weights take several gathers in a row, gathers
+ * over the same groups are combined if all weights of the block go through groups in the same order; else
+ * only last gathers are combined, so that none waits for itself.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,18 +19,18 @@
 #include "hlo/cost.h"
 #include "hlo/edit.h"
 
-/* Of an instruction of the entry. */
+/* The state of an instruction of the entry. */
 struct place {
     int32_t depth;  /* gathers that its value has gone through */
-    int32_t bundle; /* the first of those that are one gather with this one; -1: there are no others */
+    int32_t bundle; /* the first gather combined with this one; -1: there are no others */
 };
 
 struct combine {
     struct edit edit;
     struct gathers gathers;
     struct place *place; /* [instructions of the entry] */
-    int *level;    /* [blocks * groupings] the most of those that a gather over these groups comes after */
-    bool *ordered; /* [blocks] do gathers one after the other climb in level? */
+    int *level;    /* [blocks * groupings] the highest level of the gathers before one over these groups */
+    bool *ordered; /* [blocks] do the levels of consecutive gathers rise? */
 };
 
 static struct place *place_of(const struct combine *c, int32_t at)
@@ -58,8 +59,8 @@ static int32_t gather_before(const struct gathers *g, int32_t value)
     return is_given_gather(g, value) ? value : -1;
 }
 
-/* In which blocks can all gathers over the same groups be one? Where gathers that come one after the other are over groups of
- * rising levels: then what is combined waits for lower levels only. */
+/* Finds the blocks in which all gathers over the same groups can be combined. That is so if consecutive
+ * gathers are over groups of rising levels: then a combined gather only waits for lower levels. */
 static int find_order(struct combine *c, struct status *st)
 {
     const struct gathers *g = &c->gathers;
@@ -103,7 +104,7 @@ static bool are_alike(const struct combine *c, int32_t a, int32_t b)
     return alike;
 }
 
-/* A gather is in the bundle of the last one that is like it, which is near. */
+/* Puts each gather into the bundle of the last gather of the same kind, which is near. */
 static void find_bundles(struct combine *c)
 {
     const struct gathers *g = &c->gathers;
@@ -128,7 +129,7 @@ static void write_operands(struct combine *c, int32_t at)
         write_value(c, module_operand(c->gathers.from, at, o));
 }
 
-/* The labels of one of them, but for what it is that they gather, if these are several. */
+/* Copies the labels of one of them, without the name of the gathered value if there are several. */
 static void label_bundle(struct combine *c, const int32_t gather[], int gathers)
 {
     static const char *const keys[] = {"layer", "phase", "again", "what"};
@@ -149,8 +150,8 @@ static int dim_of(const struct module *module, int32_t gather)
     return (int)module_number(module, gather, ATTR_DIMENSIONS, 0);
 }
 
-/* The first gather along the dim that most of a bundle are gathered along, of the dims that all of them have; the first of
- * all, if there is none. */
+/* Of the dims that all of a bundle have, finds the one that most are gathered along, and returns the first
+ * gather along it; the first of all, if there is none. */
 static int32_t like_most(const struct module *module, const int32_t gather[], int gathers)
 {
     int rank = module_shape_of(module, gather[0])->count, most = 0;
@@ -168,7 +169,7 @@ static int32_t like_most(const struct module *module, const int32_t gather[], in
     return like;
 }
 
-/* The sizes of a value of the new module with two dims swapped. */
+/* The shape of a value of the new module with two dims swapped. */
 static int32_t turned_shape(struct module *to, int32_t shape, int a, int b)
 {
     const struct shape *old = &to->shape[shape];
@@ -178,7 +179,7 @@ static int32_t turned_shape(struct module *to, int32_t shape, int a, int b)
     return module_array(to, (enum dtype_id)old->dtype, dim, old->count);
 }
 
-/* The same with two dims swapped, under a name, or none: a change of its layout. */
+/* The value with two dims swapped, with or without a name: only its layout changes. */
 static int32_t turn(struct combine *c, int32_t value, int a, int b, const char *name)
 {
     struct module *to = c->edit.to;
@@ -195,7 +196,7 @@ static int32_t turn(struct combine *c, int32_t value, int a, int b, const char *
     return turned;
 }
 
-/* An element of the result of all, turned back, stands for a gather, under its name. */
+/* Replaces a gather, under its name, by an element of the combined result, transposed back. */
 static void write_element(struct combine *c, int32_t all, int i, int32_t shape, int32_t gather, int dim)
 {
     const struct module *from = c->gathers.from;
@@ -207,7 +208,7 @@ static void write_element(struct combine *c, int32_t all, int i, int32_t shape, 
     edit_replace(&c->edit, gather, turn(c, one, dim, dim_of(from, gather), name));
 }
 
-/* One gather of what all of a bundle gather. */
+/* Writes the combined gather of a bundle. */
 static void write_bundle(struct combine *c, const int32_t gather[], int gathers)
 {
     const struct module *from = c->gathers.from;
@@ -231,7 +232,7 @@ static void write_bundle(struct combine *c, const int32_t gather[], int gathers)
     if (to->error == 0) {
         snprintf(name, sizeof name, "%.140s.combined", module_name_at(from, gather[0]));
         int32_t all = edit_add(&c->edit, HLO_ALL_GATHER, name, module_tuple(to, shape, gathers), gathers);
-        edit_attributes(&c->edit, like, false); /* of one along this dim */
+        edit_attributes(&c->edit, like, false); /* of a gather along this dim */
         label_bundle(c, gather, gathers);
         for (int i = 0; i < gathers; i++)
             write_element(c, all, i, shape[i], gather[i], dim);
@@ -239,7 +240,7 @@ static void write_bundle(struct combine *c, const int32_t gather[], int gathers)
     free(shape);
 }
 
-/* What was not written yet; of a gather all of its bundle, in text order. */
+/* Writes a value that is not written yet; a gather with all of its bundle, in text order. */
 static void write_value(struct combine *c, int32_t at)
 {
     const struct computation *entry = c->gathers.entry;
@@ -276,7 +277,7 @@ int pass_combine(const struct module *in, struct module *out, struct status *st)
         find_bundles(&c);
     for (int32_t i = 0; code == 0 && i < c.gathers.entry->count; i++) {
         int32_t at = c.gathers.entry->first + i;
-        bool moves = origin_of(&c.gathers, at)->moves; /* then it is written where it is needed */
+        bool moves = origin_of(&c.gathers, at)->moves; /* then it is written when needed */
         if (!moves || module_at(in, at)->opcode == HLO_PARAMETER)
             write_value(&c, at);
     }

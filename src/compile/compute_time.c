@@ -5,7 +5,7 @@
 
 #include "compile/lower.h"
 
-static const double loop_estimate_excess = 2.2; /* 2.1 to 2.3 of four measured copies */
+static const double loop_estimate_excess = 2.2; /* 2.1 to 2.3 in four measured copies */
 
 const char *basis_name(enum basis basis)
 {
@@ -54,7 +54,8 @@ struct product compute_product(const struct cost *cost, const struct roofline *r
                                       .hbm_bytes = cost->hbm_bytes}};
 }
 
-/* A product as the roofline has it, of its kind's efficiency where it has one and none was given. */
+/* The time of a product by the roofline, with the efficiency of its kind if there is one and none was given.
+ * */
 static int product_time(const struct cost *cost, const struct roofline *roofline, struct compute_time *time,
                         struct status *st)
 {
@@ -69,14 +70,14 @@ static int product_time(const struct cost *cost, const struct roofline *roofline
     return roofline_product_s(&of_kind, product, &time->seconds, &time->bound, st);
 }
 
-/* Between arrays in VMEM: the overhead is in the estimate once, and is not what the estimate has too much. */
+/* For arrays in VMEM: the estimate contains the overhead once, and only the rest of it is too high. */
 static double vmem_s(double estimate_s, const struct roofline *roofline)
 {
     double fixed_s = fmin(estimate_s, roofline_loop_overhead_s(roofline));
     return fixed_s + (estimate_s - fixed_s) / loop_estimate_excess;
 }
 
-/* Loop counters and the like: the scalar core has them in no time, and XLA does not estimate them. */
+/* Loop counters and the like: the scalar core takes no time for them, and XLA does not estimate them. */
 static bool is_scalar(const struct module *module, int32_t instruction)
 {
     const struct shape *shape = module_shape_of(module, instruction);
@@ -91,7 +92,7 @@ static int auto_time(const struct lower *lower, int32_t instruction, const struc
     double estimate_s = module_estimated_cycles(module, instruction) / roofline->chip->clock_Hz;
     if (cost->product) {
         struct roofline alone = *roofline;
-        alone.step = false; /* what whole steps were fitted to has more in it than products */
+        alone.step = false; /* the fit to whole steps contains more than products */
         if (product_time(cost, &alone, time, st) < 0)
             return st->code;
         time->fixed_s = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to compile/. */
 /*
- * compute_time: how long a compute takes in text that XLA:TPU compiled, and on what that rests.
+ * compute_time: the time of a compute in text that XLA:TPU compiled, and the basis of that time.
  *
- * Such text has estimated_cycles, the number of XLA's own cost model, on most of its instructions. Measured against it,
- * products take what it says within 4 %, and element-wise loops and copies less than half of it, since it adds up what runs
- * side by side (facts/compiled.md). So there are three rules:
+ * Most instructions of such text have estimated_cycles, from XLA's own cost model. In measurements, products
+ * take that time within 4 %, but element-wise loops and copies less than half of it, since it adds up work
+ * that runs in parallel (facts/compiled.md). So there are three rules:
  *
  *   auto       a product: its estimate / clock; one without: the roofline with the chip's efficiency of products,
  *              and HBM as of a loop, if that takes longer.
@@ -29,12 +29,13 @@
 
 enum compute_rule { COMPUTE_ROOFLINE, COMPUTE_AUTO, COMPUTE_ESTIMATED };
 
-/* The rule for text on a chip: what was asked for, but roofline where there is no estimate or no clock. Without text, for a
- * product in the notation, auto is the chip's own rates. Errors: estimates are asked for that are not there. */
+/* The rule for a text on a chip: the rule asked for, but roofline if the text has no estimates or the chip no
+ * clock. Without text, for a product in the notation, auto uses the chip's own rates. Fails if estimates are
+ * asked for but missing. */
 int compute_rule_for(const struct module *module, const struct chip *chip, enum compute_rule asked,
                      struct status *st);
 
-/* A product by its cost, padded where that is asked for. */
+/* A product of this cost, padded if the options say so. */
 struct product compute_product(const struct cost *cost, const struct roofline *roofline);
 
 enum basis { BASIS_NOTHING, BASIS_ESTIMATE, BASIS_BYTES, BASIS_GUESS, BASIS_GIVEN, BASES };
@@ -42,9 +43,9 @@ const char *basis_name(enum basis basis);
 
 struct compute_time {
     double seconds;
-    double fixed_s;        /* of which so much does not depend on the chip's speed */
+    double fixed_s;        /* the part that does not depend on the chip's speed */
     enum bound_kind bound; /* of a product */
-    enum basis basis;      /* NOTHING too where there is nothing to do */
+    enum basis basis;      /* also NOTHING if there is no work */
 };
 
 #endif

@@ -4,7 +4,7 @@
 #include "compile/async.h"
 #include "compile/pass.h"
 
-/* Of an instruction of the entry. */
+/* The state of an instruction of the entry. */
 struct step {
     int32_t ready;       /* of an exchange: the instruction after which it can start */
     int32_t first, next; /* exchanges that start after this one, as a list; -1 */
@@ -28,8 +28,8 @@ static bool exchanges(const struct module *module, int32_t at)
     return opcode == HLO_ALL_TO_ALL || opcode == HLO_RAGGED_ALL_TO_ALL;
 }
 
-/* May it stand earlier than it does? What rows are written into, which is made of nothing but constants; and what is found
- * again, but for products. */
+/* May it be placed earlier? The target of rows may, which is made only of constants, and recomputed values,
+ * except products. */
 static bool may_move(const struct module *module, int32_t at)
 {
     enum opcode opcode = module_at(module, at)->opcode;
@@ -41,7 +41,8 @@ static bool may_move(const struct module *module, int32_t at)
     return opcode_is_cheap(opcode) && module_label(module, at, "again", again, sizeof again);
 }
 
-/* Has an instruction another layer or phase than `part` says? Then that becomes its. Those without labels have none. */
+/* Does an instruction have another layer or phase than `part`? Then `part` becomes that one. Unlabelled
+ * instructions have none. */
 static bool begins_part(const struct module *module, int32_t at, int32_t *part)
 {
     char phase[16];
@@ -51,8 +52,8 @@ static bool begins_part(const struct module *module, int32_t at, int32_t *part)
     return *part != before;
 }
 
-/* After which instruction it can stand. What comes by an exchange is there when that has started, as far as this is about the
- * order of starts. */
+/* The instruction after which it can be placed. For the order of starts, the result of an exchange counts as
+ * available once it has started. */
 static int32_t ready_after(const struct exchange *e, int32_t at, int32_t begin)
 {
     int32_t ready = begin;
@@ -90,7 +91,7 @@ static void write_entry(struct exchange *e)
         if (exchanges(e->from, at))
             async_split(&e->async, at);
     for (int32_t at = first; at < end; at++) {
-        if (at == e->entry->root) /* nothing is left on its way */
+        if (at == e->entry->root) /* everything is complete at the end */
             for (int32_t other = first; other < at; other++)
                 if (exchanges(e->from, other))
                     async_write(&e->async, other);

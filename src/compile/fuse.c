@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What is element by element runs with what reads it: a value that only such instructions and reductions of the same layer
- * and phase read is never in HBM, and each of those reads what it is made of. Of a value that another layer or phase reads it
- * is the value itself that is in HBM, or what it is made of where that is smaller (the backward pass widens and broadcasts
- * again). Products with a softmax, those of attention and of the head, read so, too, and the first
- * reduction of their result runs with them. A result that fits VMEM, and is read in its layer and phase only, is not in HBM. Nothing
- * is moved: the labels hbm_bytes say what is left to read and write.
+ * Fuses element-wise instructions with their users: a value that is only read by such instructions and by
+ * reductions of the same layer and phase is never in HBM, and each of these reads the inputs of the value
+ * instead. If another layer or phase reads the value, HBM holds the value itself, or its inputs if they are
+ * smaller (the backward pass widens and broadcasts again). Products with a softmax, in attention and in the
+ * head, read their operands in the same way, and the first reduction of their result is fused with them. A
+ * result that fits VMEM, and is only read in its layer and phase, is not in HBM. No instruction is moved: the
+ * labels hbm_bytes give the remaining bytes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,11 +15,11 @@
 #include "hlo/cost.h"
 #include "hlo/edit.h"
 
-/* What is known of an instruction of the entry. */
+/* The state of an instruction of the entry. */
 struct value {
     bool kept;    /* in HBM */
-    bool reduced; /* of a product with a softmax: a reduction runs with it */
-    int32_t seen; /* the root whose inputs were counted last: those are read once */
+    bool reduced; /* for a product with a softmax: a reduction is fused with it */
+    int32_t seen; /* the last root that counted its inputs: each is read once per root */
     int32_t region;
     int32_t product,
         latest;  /* the last product that it is made of; the last value besides that is read; -1 */
@@ -41,7 +42,7 @@ static bool is_elementwise(const struct module *m, int32_t at)
            opcode == HLO_IOTA || opcode == HLO_PAD || opcode == HLO_REVERSE || opcode == HLO_SLICE;
 }
 
-/* Another name for what the operand has, or for a part of it in one piece. */
+/* Does it only rename its operand, or a contiguous part of it? */
 static bool renames(const struct module *m, int32_t at)
 {
     enum opcode opcode = module_at(m, at)->opcode;
@@ -49,7 +50,7 @@ static bool renames(const struct module *m, int32_t at)
            (opcode == HLO_SLICE && module_shape_of(m, at)->count == 1);
 }
 
-/* A product with which a softmax runs: of matrices of a batch, such as those of attention, or one of the head. */
+/* Is it a product with a softmax: of batched matrices, as in attention, or of the head? */
 static bool has_softmax(const struct module *m, int32_t at)
 {
     static const char *const head[] = {"what=\"logits\"", "what=\"unembed\"", "what=\"embed\""};
@@ -68,7 +69,7 @@ static bool computes(const struct module *m, int32_t at)
            module_at(m, at)->opcode == HLO_DOT;
 }
 
-/* What is in HBM for a value that another layer or phase reads. */
+/* The instruction whose result is in HBM for a value that another layer or phase reads. */
 static int32_t made_of(const struct module *m, int32_t at)
 {
     for (;;) {
@@ -96,7 +97,7 @@ static bool is_remade(const struct module *m, int32_t at, bool loss, int depth)
     return remade;
 }
 
-/* From the last to the first: whatever reads a value comes after it. */
+/* Goes from the last to the first instruction: all users of a value come after it. */
 static void find_kept(struct fuse *f)
 {
     enum { DEPTH = 12 };
@@ -129,7 +130,7 @@ static double value_bytes(const struct fuse *f, int32_t at)
     return stays && bytes <= f->vmem_bytes ? 0 : bytes;
 }
 
-/* What is read of HBM for an instruction: whatever it is made of is in there. */
+/* The bytes read from HBM for an instruction: those of the inputs in HBM that it is made of. */
 static double read_bytes(struct fuse *f, int32_t at, int32_t root)
 {
     const struct module *m = f->from;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* From the first instruction to the last: what comes from parameters only. */
+/* From the first instruction to the last: finds values that depend on parameters only. */
 static void find_given(struct gathers *g)
 {
     for (int32_t at = g->entry->first; at < g->entry->first + g->entry->count; at++) {
@@ -17,7 +17,7 @@ static void find_given(struct gathers *g)
     }
 }
 
-/* From the last to the first: what leads to gathers, and how many of them are to come. */
+/* From the last to the first: finds the inputs of gathers, and the number of gathers that follow. */
 static void find_moving(struct gathers *g)
 {
     for (int32_t at = g->entry->first + g->entry->count - 1; at >= g->entry->first; at--) {
@@ -35,7 +35,7 @@ static void find_moving(struct gathers *g)
 
 static int32_t block_by_region(struct gathers *g, int32_t gather)
 {
-    int32_t b = g->blocks > 2 ? g->blocks - 2 : 0; /* micro-batches come to a layer more than once */
+    int32_t b = g->blocks > 2 ? g->blocks - 2 : 0; /* micro-batches return to a layer */
     int32_t region = module_region(g->from, gather);
     while (b < g->blocks && g->block[b] != region)
         b++;
@@ -44,7 +44,8 @@ static int32_t block_by_region(struct gathers *g, int32_t gather)
     return b;
 }
 
-/* Blocks in the order in which they first use what they gather; then that of each gather before the last one. */
+/* Finds blocks in the order in which they first use gathered values; then assigns each gather before the last
+ * one its block. */
 static void find_blocks(struct gathers *g)
 {
     for (int32_t at = g->entry->first; at < g->entry->first + g->entry->count; at++)

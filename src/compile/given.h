@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to compile/. */
 /*
- * given: gathers of what the step was given: of parameters, in other types or shapes, or gathered before. They can stand
- * anywhere before their first use.
+ * given: gathers of the step's inputs: of parameters, possibly converted, reshaped or gathered before. They
+ * can be placed anywhere before their first use.
  *
- * A block is what one phase does in one layer: its gathers carry one label of phase and layer. Blocks are numbered by their
- * first uses of what they gather.
+ * A block is one phase of one layer: its gathers have the same labels of phase and layer. Blocks are numbered
+ * by their first uses of gathered values.
  *
  * Errors: STATUS_NOMEM. Ownership: the caller's struct, freed with gathers_free(), safe when zeroed; the module is borrowed.
  */
@@ -14,13 +14,13 @@
 
 #include "hlo/module.h"
 
-/* What is known of an instruction of the entry. */
+/* The state of an instruction of the entry. */
 struct origin {
-    bool given;    /* comes from parameters by gathers and in other types or shapes only */
-    bool moves;    /* a gather, or what leads to one, and is written where that needs it */
-    int later;     /* of a gather: how many gathers come after it until it is used */
+    bool given;    /* depends on parameters only, by gathers and changes of type or shape */
+    bool moves;    /* a gather or an input of one; it is written when needed */
+    int later;     /* of a gather: number of gathers after it until it is used */
     int32_t block; /* of a gather that moves, -1 if it is not used */
-    int32_t opens; /* the block whose first use of what it gathers this is, or -1 */
+    int32_t opens; /* the block whose gathered values are first used here, or -1 */
 };
 
 struct gathers {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The computations that loops call: what is multiplied in a step, and who multiplies. */
+/* The computations that loops call: the products of a step, and their conditions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static int64_t groups_of(const struct overlap *o, const struct loop *loop)
     return module_number(o->from, loop->collective, ATTR_REPLICA_GROUPS, -1);
 }
 
-/* All that a body depends on; bytes, which are set and not computed, are compared to the bit. */
+/* Do two bodies agree in everything they depend on? Bytes are set, not computed, and compare exactly. */
 static bool same_body(const struct overlap *o, const struct body *a, const struct body *b)
 {
     const struct loop_dot *x = a->dot, *y = b->dot;
@@ -98,13 +98,13 @@ int32_t loop_zeros(struct overlap *o, int32_t old, int dim, int64_t size)
     return made;
 }
 
-/* What is being built: the parameters of a body. */
+/* The body being built, and its parameters. */
 struct under {
     struct overlap *o;
     const struct body *body;
     struct builder *b;
     int parameters;
-    int32_t operand[2];         /* of the product: of a gather only the one that is not gathered */
+    int32_t operand[2];         /* of the product; in a gather only the one that is not gathered */
     int32_t chunk[LOOP_CHUNKS]; /* of a gather */
     int32_t accumulator;        /* -1: none */
     int32_t self, offset[LOOP_CHUNKS];
@@ -128,7 +128,7 @@ static int32_t operand_shape(struct under *u, int side)
                       module_at(u->o->from, module_operand(u->o->from, u->body->dot->dot, side))->shape);
 }
 
-/* In the order in which loop_step.c gives them. */
+/* Takes the parameters in the order in which loop_step.c passes them. */
 static void take_parameters(struct under *u)
 {
     const struct body *body = u->body;
@@ -159,8 +159,8 @@ static int32_t whole_of(struct under *u, enum opcode opcode, int32_t a, int32_t 
     return module_add(module, opcode, NULL, module_array(module, DTYPE_S32, NULL, 0), (int32_t[]){a, c}, 2);
 }
 
-/* The first element of a chunk: slot[group of self][(place of self + offset) mod n] * piece, and half a piece more for the second
- * half. */
+/* The first element of a chunk: slot[group of self][(place of self + offset) mod n] * piece, plus half a
+ * piece for the second half. */
 static int32_t chunk_start(struct under *u, int c)
 {
     const struct loop *loop = u->body->loop;
@@ -197,7 +197,7 @@ static int32_t take_blocks(struct under *u, int32_t operand, int dim, const int3
     return build_concatenate(u->b, part, u->body->chunks, dim);
 }
 
-/* The old product of other operands. */
+/* The old product with new operands. */
 static int32_t multiply(struct under *u, const int32_t operand[2])
 {
     const struct loop_dot *d = u->body->dot;
@@ -289,7 +289,8 @@ static void build_calls(struct under *u)
         module_label_hbm_bytes(module, u->body->hbm_bytes);
 }
 
-/* The others: what they have, or zeros in the shape of a piece of the result. */
+/* Builds the body of the other devices: returns their current value, or zeros in the shape of a piece of the
+ * result. */
 static void build_other(struct under *u)
 {
     const struct loop_dot *d = u->body->dot;
@@ -299,7 +300,7 @@ static void build_other(struct under *u)
     }
     parameter(u, loop_scalar_shape(u->o, DTYPE_U32));
     loop_zeros(u->o, d->dot, d->out_dim, u->body->loop->piece);
-    module_label_hbm_bytes(u->b->module, 0); /* nobody reads them */
+    module_label_hbm_bytes(u->b->module, 0); /* they are never read */
 }
 
 void loop_build_bodies(struct overlap *o)

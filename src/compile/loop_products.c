@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the steps of a loop multiply. */
+/* The products of the steps of a loop. */
 #include "compile/loop.h"
 
 int loop_last_step(const struct loop *loop)
@@ -30,7 +30,7 @@ void loop_legs(struct loop *loop)
     loop->legs = loop->leg[1].steps ? 2 : 1;
 }
 
-/* A product by all devices of one piece, or of one half. */
+/* A product of one piece, or of one half, on all devices. */
 static struct loop_product product_of(const struct loop *loop, int leg, int offset, int half)
 {
     return (struct loop_product){.chunk = {{leg, offset, half}}, .chunks = 1, .last = loop->ring.size - 1};
@@ -47,15 +47,16 @@ bool loop_is_windowed(const struct overlap *o, const struct loop *loop)
            loop->ring.size % 2 == 0;
 }
 
-/* What each leg multiplies at step t: of a gather what came at the step before, of a scatter the pieces of devices farther on. On a
- * line only the devices take part that the piece has come to, or has to pass. Returns how many products. */
+/* The products of each leg at step t: a gather multiplies the pieces received in the step before, a scatter
+ * the pieces of devices further on. On a line only those devices take part that the piece has reached, or
+ * must pass. Returns the number of products. */
 static int products_of_legs(const struct loop *loop, int t, struct loop_product product[LOOP_LEGS])
 {
     int products = 0, n = loop->ring.size;
     bool gathers = loop->kind == LOOP_GATHER;
     for (int l = 0; l < loop->legs; l++) {
         const struct loop_leg *leg = &loop->leg[l];
-        bool rising = (leg->sign > 0) == gathers; /* those at the end of the line */
+        bool rising = (leg->sign > 0) == gathers; /* at the end of the line */
         if (gathers ? t > leg->steps : t >= leg->steps)
             continue;
         struct loop_product *p = &product[products++];
@@ -74,7 +75,7 @@ bool loop_is_chunked(const struct overlap *o, const struct loop *loop)
     return loop->kind == LOOP_REDUCE && o->options->chunks > 0;
 }
 
-/* A gather begins with the own piece, and a scatter ends with it. */
+/* A gather begins with the device's own piece, and a scatter ends with it. */
 int loop_products(const struct overlap *o, const struct loop *loop, int t,
                   struct loop_product product[LOOP_LEGS])
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The instructions of a step in the entry: products as fusions, on some devices only where a line asks for it; permutes. */
+/* Writes the instructions of a step in the entry: products as fusions, conditional on lines if only some
+ * devices take part; permutes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static int32_t now(const struct overlap *o, int32_t old)
     return o->edit.now[old];
 }
 
-/* Does a device at places first .. last of its ring: pred[], looked up by the device. */
+/* Is the device at places first .. last of its ring? A pred[], looked up by the device. */
 static int32_t takes_part(struct overlap *o, const struct loop *loop, int first, int last)
 {
     struct module *module = o->b.module;
@@ -74,8 +75,8 @@ static double bytes_of(const struct module *module, int32_t operand)
     return shape_hbm_bytes(module, module_at(module, operand)->shape);
 }
 
-/* HBM bytes of a product that reads its result before it writes it: of the operand that is cut, the share that the result
- * has of the whole one; of the other one all, unless it is cut alike. */
+/* HBM bytes of a product that reads its result before it writes it: the operand that is sliced counts by the
+ * result's share of the whole result; the other operand in full, unless it is sliced alike. */
 static double accumulating_bytes(const struct overlap *o, const struct loop_dot *dot, int32_t result)
 {
     double out = shape_hbm_bytes(o->b.module, result);
@@ -86,10 +87,10 @@ static double accumulating_bytes(const struct overlap *o, const struct loop_dot 
     return share * cut + (dot->role == ROLE_BATCH ? share : 1) * other + 2 * out;
 }
 
-/* What a product of a step calls. */
+/* The call of a product of a step. */
 struct step {
     struct body body;
-    int32_t result, shape[LOOP_CHUNKS]; /* shapes: of all; of a scatter, of each chunk */
+    int32_t result, shape[LOOP_CHUNKS]; /* of the result; of a scatter, of each chunk */
     int32_t operand[12];
     int operands;
 };
@@ -115,7 +116,7 @@ static struct step begin(struct overlap *o, const struct loop *loop, const struc
     return s;
 }
 
-/* The computation of a body of this kind; 0 where it is not built yet. */
+/* The computation of a body of this kind; 0 if it is not built yet. */
 static int32_t computation_of(struct overlap *o, struct body body, enum body_kind kind, int32_t inner)
 {
     body.kind = kind;
@@ -129,7 +130,7 @@ static void run(struct module *module, enum attribute_key key, int32_t computati
     module_attribute(module, key, &(int64_t){computation}, 1);
 }
 
-/* fusion(operands), or on some devices only: conditional(takes part, (operands), other). */
+/* Writes fusion(operands) or, for some devices only, conditional(takes part, (operands), other). */
 static int32_t run_step(struct overlap *o, const struct step *s, const struct loop_product *product,
                         int32_t other)
 {
@@ -193,7 +194,7 @@ void loop_scatter_product(struct overlap *o, const struct loop *loop, const stru
         partial[c] = product->chunks == 1 ? made : build_element(&o->b, made, c);
 }
 
-/* Gives the permute that was added last its pairs. */
+/* Adds the pairs to the permute that was added last. */
 static void add_pairs(struct overlap *o, const struct loop *loop, struct loop_send send)
 {
     int n = loop->ring.size, pairs = 0;
@@ -211,7 +212,7 @@ static void add_pairs(struct overlap *o, const struct loop *loop, struct loop_se
     free(pair);
 }
 
-/* What a start returns: what is sent, what comes, and two flags. */
+/* The shape of a start: operand, result, and two flags. */
 static int32_t start_shape(struct overlap *o, int32_t value)
 {
     int32_t shape = module_at(o->b.module, value)->shape, flag = loop_scalar_shape(o, DTYPE_U32);

@@ -13,13 +13,14 @@
 #include "compile/loop.h"
 #include "hlo/cost.h"
 
-/* A device sends after it has sent the step before, unless it closes a line the long way back: there sends may overlap. */
+/* A device sends after its send of the step before, unless the loop closes a line over the long way back:
+ * there sends may overlap. */
 static int32_t sent_before(const struct loop *loop, int t, int32_t start)
 {
     return t > 0 && (loop->closed || loop_is_line(loop)) ? start : -1;
 }
 
-/* Who sends at step t of a gather: those to whom something came before, and who have a neighbour. */
+/* The senders at step t of a gather: devices that have received a piece before and have a neighbour. */
 static int32_t send_gathered(struct overlap *o, const struct loop *loop, int l, int t, int32_t value,
                              int32_t start)
 {
@@ -38,14 +39,15 @@ static int32_t slice_in_place(struct overlap *o, int32_t value, int dim, int64_t
     return loop_in_place(o, before, build_slice(&o->b, value, dim, low, high));
 }
 
-/* A whole piece, or sum of one, one way round, by all devices. */
+/* Sends a whole piece, or the sum for one, in one direction, on all devices. */
 static int32_t send_whole(struct overlap *o, const struct loop *loop, int sign, int32_t value, int32_t before)
 {
     struct loop_send send = {sign, 0, loop->ring.size - 1, loop->closed ? before : -1};
     return loop_permute(o, loop, value, send);
 }
 
-/* Of two pieces, one that came by + and one that came by -, or of the sums that go on so. */
+/* A product of two pieces, one received by + and one by -, or of the partial sums that continue in these
+ * directions. */
 static struct loop_product windowed_product(const struct loop *loop, int t, int by_plus, int by_minus)
 {
     return (struct loop_product){.chunk = {{0, by_plus, -1}, {1, by_minus, -1}},
@@ -54,7 +56,7 @@ static struct loop_product windowed_product(const struct loop *loop, int t, int 
                                  .last = loop->ring.size - 1};
 }
 
-/* Pieces 0, -1, -2 ... come by +, and 1, 2 ... by -. */
+/* Pieces 0, -1, -2 ... arrive by +, and 1, 2 ... by -. */
 static void write_windowed_gather(struct overlap *o, const struct loop *loop)
 {
     int32_t own = o->edit.now[module_operand(o->from, loop->collective, 0)], accumulator[LOOP_DOTS];
@@ -108,7 +110,7 @@ static void write_gather(struct overlap *o, const struct loop *loop)
         edit_replace(&o->edit, loop->dot[d].dot, accumulator[d]);
 }
 
-/* Adds what came with the step before, and passes the sum on. */
+/* Adds the sum received in the step before, and passes it on. */
 static int32_t send_sum(struct overlap *o, const struct loop *loop, int l, int t, int32_t partial,
                         int32_t start)
 {
@@ -123,7 +125,7 @@ static int32_t send_sum(struct overlap *o, const struct loop *loop, int l, int t
     return loop_permute(o, loop, partial, send);
 }
 
-/* Step t of all legs: halves of two pieces are multiplied as one. */
+/* Writes step t of all legs: halves of two pieces are multiplied as one. */
 static void scatter_step(struct overlap *o, const struct loop *loop, int t, int32_t start[])
 {
     struct loop_product product[LOOP_LEGS];
@@ -139,7 +141,7 @@ static void scatter_step(struct overlap *o, const struct loop *loop, int t, int3
     }
 }
 
-/* The own piece, and what came last. */
+/* Multiplies the own piece, and adds the sums received last. */
 static int32_t scatter_end(struct overlap *o, const struct loop *loop, const int32_t start[])
 {
     struct loop_product product[LOOP_LEGS];
@@ -177,7 +179,8 @@ static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
     return sum;
 }
 
-/* Sums of those behind come by +, at last with the own part; of those ahead by -, one permute later. */
+/* Sums from the devices behind arrive by +, finally with the own part; sums from those ahead by -, one
+ * permute later. */
 static int32_t scatter_windowed(struct overlap *o, const struct loop *loop)
 {
     const struct loop_dot *dot = &loop->dot[0];
@@ -197,7 +200,7 @@ static int32_t scatter_windowed(struct overlap *o, const struct loop *loop)
     return loop_add(o, loop_arrived(o, send_whole(o, loop, -1, sum[1], start[1])), sum[0]);
 }
 
-/* The collective's groups and labels, for another one; its ring goes round as the loop does. */
+/* Copies the collective's groups and labels to another one, whose ring goes in the loop's direction. */
 static void same_groups(struct overlap *o, const struct loop *loop)
 {
     loop_label(o, loop, loop->collective);
@@ -207,7 +210,7 @@ static void same_groups(struct overlap *o, const struct loop *loop)
     edit_attribute(&o->edit, loop->collective, ATTR_USE_GLOBAL_DEVICE_IDS);
 }
 
-/* The sums go round once more. */
+/* Gathers the sums around the ring once more. */
 static int32_t gather_sums(struct overlap *o, const struct loop *loop, int32_t sum)
 {
     int32_t shape = edit_shape(&o->edit, module_at(o->from, loop->collective)->shape);
@@ -234,7 +237,7 @@ static void write_scatter(struct overlap *o, const struct loop *loop)
     edit_replace(&o->edit, loop->collective, sum);
 }
 
-/* The old product of a slice of one operand; of both, where the dim is one of the batch. */
+/* The old product with a slice of one operand; of both, if the dim is a batch dim. */
 static int32_t multiply_slice(struct overlap *o, const struct loop *loop, int64_t low, int64_t high)
 {
     const struct loop_dot *dot = &loop->dot[0];

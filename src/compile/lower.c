@@ -71,7 +71,7 @@ int lower_build(struct lower *lower, struct status *st)
     return code < 0 ? code : program_close(&lower->program, st);
 }
 
-/* When the ops of a trip have all ended; of a trip without ops, when the one before has. */
+/* The time when all ops of a trip have ended; for a trip without ops, of the trip before. */
 static double trip_end_s(const struct trace *trace, const int32_t trip[], int64_t t)
 {
     double end = -INFINITY;
@@ -81,7 +81,7 @@ static double trip_end_s(const struct trace *trace, const int32_t trip[], int64_
     return isinf(end) && t > 0 ? trip_end_s(trace, trip, t - 1) : end;
 }
 
-/* What a trip took, with what the loops inside it add. Inner loops stand after the loop that they are in. */
+/* The time of a trip, including the time added by inner loops. Inner loops come after their outer loop. */
 static double trip_s(const struct lower *lower, const struct trace *trace, int32_t l, int64_t t,
                      const double added_s[])
 {
@@ -95,8 +95,8 @@ static double trip_s(const struct lower *lower, const struct trace *trace, int32
     return took;
 }
 
-/* How many runs of the loop round it a loop stands for: those of the outermost one. What trips of that one add that are not
- * written out is in what the loop itself adds. */
+/* The number of runs that a loop stands for, counted in runs of the outermost loop. The unwritten trips of an
+ * outer loop are covered by the time that it adds itself. */
 static double runs_of(const struct lower *lower, int32_t l)
 {
     while (lower->loop[l].parent >= 0)
@@ -120,7 +120,7 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
         double before = trip_s(lower, trace, l, stands - 1, added_s);
         double each = trip_s(lower, trace, l, stands, added_s);
         if (fabs(each - before) > 1e-11 * each + 1e-14 * trace->total_s) {
-            int64_t more = 2 * loop->written; /* few are left after that, or nothing is */
+            int64_t more = 2 * loop->written; /* few trips remain after that, or none */
             lower->written[loop->instruction] = (int32_t)(2 * more < loop->trips ? more : loop->trips);
             *again = true;
         }
@@ -174,8 +174,8 @@ struct cost lower_cost(const struct lower *lower, int32_t instruction, double *s
         return cost;
     const char *name = module_name_at(lower->module, instruction);
     const char *target = module_value(lower->module, instruction, ATTR_CUSTOM_CALL_TARGET);
-    size_t n =
-        strlen(target) > 1 && *target == '"' ? strlen(target) - 2 : strlen(target); /* kept with its quotes */
+    size_t n = strlen(target) > 1 && *target == '"' ? strlen(target) - 2
+                                                    : strlen(target); /* stored with its quotes */
     for (int i = 0; i < options->op_costs; i++) {
         const struct op_cost *given = &options->op_cost[i];
         bool of_target =

@@ -2,25 +2,27 @@
 /*
  * lower: a module as a program: every instruction that is executed becomes a compute or a collective, in schedule order.
  *
- * A compute takes its roofline (machine/roofline.h), in compiled text what compute_time.h says, on each chip's one queue. A collective that blocks starts when the queue
- * comes to it and holds the queue until it has ended; -start only issues it, -done waits for it. What waits is a compute of
- * no length. A -start that is labelled {issue="data"} is issued by what brings its operand, as a DMA engine passes on what has
- * come; where nothing is on its way yet, the queue issues it. Its -done is not the queue's business, and who reads the value
- * waits for it, what arrives of it if it is a permute. Collectives over the same groups run one after the other, in the order
- * in which they were issued; permutes all at once, as both directions of a windowed einsum do. Those on the queue of the SparseCores run
- * one after the other whatever their groups. Additions of others take time from the queue: they are a compute where the -done stands. With `overlapped` the text is
- * no schedule: then a collective starts when its operands are there, computes wait for what they read, and both are in an
- * order that hides what can be hidden (lower_order.h).
+ * A compute takes the time of its roofline (machine/roofline.h), in compiled text that of compute_time.h, on
+ * the one queue of each chip. A blocking collective starts when the queue reaches it and holds the queue
+ * until it has ended; -start only issues it, -done waits for it. A wait is a compute of no length. A -start
+ * that is labelled {issue="data"} is issued by the op that brings its operand, as a DMA engine passes on data
+ * that has arrived; if no operand is in flight, the queue issues it. The queue does not wait at its -done;
+ * only users of the value wait, if it is a permute for the data that arrives at their chip. Collectives over
+ * the same groups run one after the other, in the order in which they were issued; permutes all at once, as
+ * both directions of a windowed einsum do. Those on the queue of the SparseCores run one after the other
+ * whatever their groups. Additions of others take time from the queue: they are a compute where the -done
+ * stands. With `overlapped` the text is no schedule: then a collective starts when its operands are there,
+ * computes wait for what they read, and both are in an order that hides what can be hidden (lower_order.h).
  *
- * A loop is written out for a few trips only. lower_settle() looks whether two took the same time: then the trips that are
- * missing take as long as the later one each, and what happens in it counts for them too (lowered.times). Otherwise it asks
- * for more.
+ * A loop is written out for a few trips only. lower_settle() checks whether two trips took the same time:
+ * then each missing trip takes as long as the later one, whose items count for the missing ones too
+ * (lowered.times). Otherwise it asks for more trips.
  *
  *     do lower_build(), engine_run(), lower_settle(); while (again)
  *
- * Layers of a model that are all alike are not a loop, since gathers and sums reach from one into the next. They need not all
- * be in the module, either: with `more_layers` one of them stands for so many others (lower_layers.c), if it is seen to go on
- * as those before it did.
+ * Equal layers of a model are not a loop, since gathers and sums reach from one into the next. They need not
+ * all be in the module, either: with `more_layers` one of them stands for so many others (lower_layers.c), if
+ * the layers before it repeat in time.
  *
  * Units: seconds, bytes. Errors: status.h; they name the instruction. Ownership: the caller's struct, freed with
  * lower_free(), safe when zeroed; module, placement and options are borrowed and must outlive it.
@@ -42,14 +44,16 @@
 #include "machine/schedule.h"
 #include "program/program.h"
 
-/* What instructions cost that the text does not know: by name, or by the target of a custom call. */
+/* The costs given for instructions that the text does not know: by name, or by the target of a custom call.
+ * */
 struct op_cost {
     const char *name;
     double seconds;          /* NaN: by the roofline of ... */
     double flops, hbm_bytes; /* ... these */
 };
 
-/* What carries asynchronous collectives: as the text says (module_on_sparse_core()), or one of these for all of them. */
+/* The queue of asynchronous collectives: as the text says (module_on_sparse_core()), or one of these for all.
+ * */
 enum collective_queue { QUEUE_AS_WRITTEN, QUEUE_TENSORCORE, QUEUE_SPARSECORE };
 
 struct lower_options {
@@ -86,7 +90,7 @@ struct lower_options {
     double time_limit_s; /* of the wall clock, for one lowering; 0: any */
 };
 
-/* One execution of an instruction, and how many it stands for. */
+/* One execution of an instruction, and the number of executions that it stands for. */
 struct lowered {
     int32_t instruction;
     double times;
@@ -110,7 +114,7 @@ struct lowered {
     bool backward; /* layers come from the last to the first */
 };
 
-/* The part of a module from the first product of a layer to that of the next. */
+/* The part of a module from the first product of a layer to the first product of the next. */
 struct lowered_turn {
     int32_t first_op;
     int layer;     /* as it is labelled */
@@ -127,7 +131,8 @@ struct lowered_loop {
     int32_t *trip_op; /* [written + 1] where each trip begins in the program, and where the last one ends */
 };
 
-/* The branch of a conditional that ran, where the text does not say which; -1: all of them. Was it the slowest, or named? */
+/* The branch of a conditional that ran, if the text does not determine it; -1: all of them. Was it the
+ * slowest, or named? */
 struct lowered_choice {
     int32_t conditional;
     int branch;
@@ -179,7 +184,7 @@ int lower_init(struct lower *lower, const struct module *module, const struct pl
                const struct lower_options *options, struct status *st);
 void lower_free(struct lower *lower);
 
-/* Writes the program anew. */
+/* Writes the program from scratch. */
 int lower_build(struct lower *lower, struct status *st);
 
 /* Appends the module, once more, to a program on the same slice, loops written out in full (options.unroll): it begins when the op `before`
@@ -197,45 +202,47 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
 int lower_more_steps(const struct lower *lower, const struct program *program, int64_t *steps,
                      struct status *st);
 
-/* What the module takes by the fastest engine, folded: builds and settles as often as it needs. Whether layers are steady is
- * in `unsteady` then. */
+/* The time of the module by the fastest engine, folded: builds and settles as often as needed. Sets
+ * `unsteady` if layers are not steady. */
 int lower_time(struct lower *lower, double *time_s, struct status *st);
 
-/* The cost of an instruction, with what was said of it; `seconds` is NaN unless it was given. */
+/* The cost of an instruction, including costs given by options; `seconds` is NaN unless it was given. */
 struct cost lower_cost(const struct lower *lower, int32_t instruction, double *seconds);
 
-/* Are the entries of options.branch conditionals of the module, and branches of theirs? */
+/* Do the entries of options.branch name conditionals of the module, and existing branches? */
 int lower_check_branches(const struct module *module, const char *list, struct status *st);
 
-/* What it takes; `cost` gets its cost. Without what the order of its devices' rows makes of it. */
+/* The time of an instruction; `cost` gets its cost. Ignores that devices may have different rows. */
 int lower_time_of(const struct lower *lower, int32_t instruction, struct cost *cost,
                   struct compute_time *time, struct status *st);
 
-/* What traces and steps call an instruction: its name, and its phase and layer where it is labelled: "dot.7 bwd 3". */
+/* The name of an instruction in traces and steps: its own, with its labels of phase and layer: "dot.7 bwd 3".
+ * */
 char *lower_name(const struct module *module, int32_t instruction, char text[static STAGE_NAME]);
 
-/* How the groups of a collective lie on the slice; worked out at its first use. */
+/* The layout of a collective's groups on the slice; computed at its first use. */
 int lower_layout(struct lower *lower, int32_t instruction, const struct layout **layout, struct status *st);
 const struct layout *lower_laid(const struct lower *lower,
                                 int32_t instruction); /* NULL if it is not worked out yet */
 
-/* What a collective takes alone, by the options of the lowering. */
+/* The time of a collective alone, with the options of the lowering. */
 int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, struct status *st);
 
-/* Can what the text says of a collective be simulated on its groups as they lie? */
+/* Can the schedule in the text of a collective be simulated on the layout of its groups? */
 bool lower_follows(const struct layout *layout, const struct collective_config *config);
 
 /* The collective that an instruction issues: itself, what an async-start wraps, what a fusion contains; -1 if it issues none. */
 int32_t lower_collective_in(const struct module *module, int32_t instruction);
 
-/* What moves between memories when something asynchronous runs that is no collective, in all; on a SparseCore's queue? */
+/* The bytes that an asynchronous instruction other than a collective moves between memories, in all; is it on
+ * a SparseCore's queue? */
 struct traffic {
     double hbm_bytes, host_bytes;
     bool sparse;
 };
 struct traffic lower_traffic(const struct module *module, int32_t instruction);
 
-/* Bytes of a device that a kernel sends to others itself, as its cost_estimate says; 0 of all else. */
+/* Bytes that a kernel itself sends to other devices, by its cost_estimate; 0 for other instructions. */
 double lower_remote_bytes(const struct module *module, int32_t instruction);
 
 /* Appends a collective that waits for `before`; `after` gets the op that ends it. A permute that is written
@@ -243,7 +250,8 @@ double lower_remote_bytes(const struct module *module, int32_t instruction);
 int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
                      struct status *st);
 
-/* Bytes of the whole array of a collective, as --size counts them (collective.c), for a group of so many. */
+/* Bytes of the whole array of a collective, as --size counts them (collective.c), for a group of `chips`
+ * chips. */
 double lower_collective_bytes(const struct module *module, int32_t instruction, int chips);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* By which schedule a collective goes round the rings of its groups: as its text says, by our own, or by the fastest. */
+/* Chooses the schedule of a collective on the rings of its groups: the one in the text, our own, or the
+ * fastest. */
 #include <math.h>
 #include <string.h>
 
@@ -41,8 +42,8 @@ bool lower_by_schedule(const struct lower *lower, int32_t instruction)
             !collective_config_of(lower->module, instruction, &config));
 }
 
-/* What it takes one way: by whatever is fastest, or by the schedule that is asked for with the best shares. A single ring whose
- * least time is no better than the time so far is not simulated. */
+/* The time on one choice of rings: with the fastest schedule, or with the requested one and its best shares.
+ * A single ring whose least time is no better than the time so far is not simulated. */
 static int time_way(const struct lower *lower, const struct collective *collective,
                     struct collective_spec *spec, double best_s, double *time_s, struct status *st)
 {
@@ -56,7 +57,7 @@ static int time_way(const struct lower *lower, const struct collective *collecti
     return collective_best_share(collective, slice, spec, time_s, st);
 }
 
-/* The faster of all axes of a box at once and one ring through all its chips. */
+/* The faster of two choices: all axes of a box at once, or one ring through all its chips. */
 static int find_best(const struct lower *lower, const struct collective *collective,
                      const struct layout *layout, struct collective_spec asked, struct lowered_share *found,
                      struct status *st)
@@ -89,8 +90,8 @@ static const struct lowered_share *find_known(const struct lower *lower, const s
     return NULL;
 }
 
-/* Of our own schedules the one of the kind that is asked for, its array cut so that it is fastest; or the best of all. Found once
- * for all collectives that are alike. */
+/* Chooses among our own schedules: the requested kind, with the array split so that it is fastest; or the
+ * best of all. The result is shared by all equal collectives. */
 static int choose(struct lower *lower, int32_t instruction, struct lowered_share key,
                   const struct layout *layout, struct collective_spec *spec, struct status *st)
 {
@@ -121,7 +122,7 @@ static int choose(struct lower *lower, int32_t instruction, struct lowered_share
     return 0;
 }
 
-/* The type of what a collective brings, of several arrays of the first. */
+/* The type of a collective's data; for several arrays, of the first. */
 static const struct dtype *type_of(const struct module *module, int32_t instruction)
 {
     const struct shape *shape = &module->shape[module_result(module, instruction)];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Conditionals. Where each device's index follows from constants and its number, chips take different branches at once. Else the
- * text does not say which one runs: the slowest stands for all, by an estimate, unless --branch names another or all of them.
+ * Conditionals. If each device's index follows from constants and its number, chips take different branches
+ * at the same time. Otherwise the branch is unknown: the slowest stands for all, by an estimate, unless
+ * --branch names another or all of them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "compile/lower_own.h"
 #include "hlo/scalar.h"
 
-/* The branches are what it runs, of a predicate that of true first. */
+/* The branches are its called computations; for a predicate the true branch comes first. */
 static int branches(const struct module *module, int32_t conditional)
 {
     int n = 0;
@@ -20,7 +21,7 @@ static int branches(const struct module *module, int32_t conditional)
     return n;
 }
 
-/* Of two branches that devices of a chip take at the same time the longer one counts. */
+/* If the devices of a chip take two branches at the same time, the longer one counts. */
 static int longer_branch(const struct module *module, int32_t conditional, int a, int b)
 {
     return a < 0 || (b >= 0 && module->computation[module_called(module, conditional, b)].count >
@@ -29,7 +30,7 @@ static int longer_branch(const struct module *module, int32_t conditional, int a
                : a;
 }
 
-/* Does a computation communicate, or what it calls? Its groups would be cut by who takes the branch. */
+/* Does a computation, or one that it calls, communicate? Branches would cut its groups. */
 static bool communicates(const struct module *module, int32_t computation)
 {
     const struct computation *c = &module->computation[computation];
@@ -43,7 +44,7 @@ static bool communicates(const struct module *module, int32_t computation)
     return false;
 }
 
-/* The branch of so many that one device takes: a predicate chooses the first by 1, an index that is none of them the last. */
+/* The branch, of n, that a device takes: a predicate of 1 takes the first, an index out of range the last. */
 static int find_taken(const struct module *module, int32_t conditional, int n, int device)
 {
     struct scalar_place place = {.module = module,
@@ -60,8 +61,8 @@ static int find_taken(const struct module *module, int32_t conditional, int n, i
     return index.value < 0 || index.value >= n ? n - 1 : (int)index.value;
 }
 
-/* taken[chips of the slice]: the number of the branch that each chip takes, -1 for chips without a device. Returns false
- * where the index of some device is not known, or a branch communicates. */
+/* taken[chips of the slice]: the number of the branch that each chip takes, -1 for chips without a device.
+ * Returns false if the index of some device is unknown, or a branch communicates. */
 static bool find_branches(const struct lower *lower, int32_t conditional, int taken[])
 {
     const struct module *module = lower->module;
@@ -81,7 +82,7 @@ static bool find_branches(const struct lower *lower, int32_t conditional, int ta
     return true;
 }
 
-/* One branch of a conditional, whose operands are the index and what each branch is given. */
+/* Walks one branch of a conditional, whose operands are the index and the argument of each branch. */
 static int walk_branch(struct walker *w, const struct frame *f, int32_t instruction, int which,
                        struct value *value)
 {
@@ -95,7 +96,7 @@ static int walk_branch(struct walker *w, const struct frame *f, int32_t instruct
     return code;
 }
 
-/* Chips that take a branch, as a mask of the program, and their share of all that take any. */
+/* The chips that take a branch, as a mask of the program, and their share of all chips that take any. */
 static int32_t mask_of(struct walker *w, const int taken[], int which, uint8_t mask[], double *share)
 {
     int chips = w->program->slice->chips, takers = 0, all = 0;
@@ -108,8 +109,8 @@ static int32_t mask_of(struct walker *w, const int taken[], int which, uint8_t m
     return takers ? program_mask(w->program, mask) : w->all;
 }
 
-/* An op that ends on each chip when the ops of the branches since `first` have, and `made`, what they return; by schedule
- * what stood before them on the queue, too, for chips that had nothing to do. */
+/* An op that ends on each chip when the ops of the branches since `first` have, and their results `made`;
+ * when scheduled, also the queue's op before them, for chips without work. */
 static int32_t join_branches(struct walker *w, int32_t before, int32_t first, const int32_t made[], int n)
 {
     int32_t end = w->program->ops;
@@ -125,8 +126,8 @@ static int32_t join_branches(struct walker *w, int32_t before, int32_t first, co
     return join;
 }
 
-/* Each branch for the chips that take it; what follows on the queue waits for all of them. An execution of a branch counts
- * by the share of the chips that take it, so that reports say what a chip does on average. */
+/* Walks each branch for the chips that take it; the next op on the queue waits for all of them. A branch
+ * counts by the share of its chips, so that reports show the average chip. */
 static int walk_taken(struct walker *w, const struct frame *f, int32_t instruction, const int taken[],
                       struct value *value)
 {
@@ -156,7 +157,7 @@ static int walk_taken(struct walker *w, const struct frame *f, int32_t instructi
 
 static double computation_s(const struct lower *lower, int32_t computation);
 
-/* What a branch, a body or a call takes, about, with everything one after the other. */
+/* The estimated time of a branch, a body or a call, with everything in sequence. */
 static double estimate_s(const struct lower *lower, int32_t at)
 {
     const struct module *module = lower->module;
@@ -180,7 +181,7 @@ static double computation_s(const struct lower *lower, int32_t computation)
     return seconds;
 }
 
-/* Of equal ones the one with more instructions, and of those the first. */
+/* Of equal branches the one with more instructions wins, then the first. */
 static int slowest_branch(const struct lower *lower, int32_t conditional)
 {
     const struct module *module = lower->module;
@@ -207,7 +208,7 @@ static const char *value_of(const char *list, const char *name)
     return NULL;
 }
 
-/* A number of a branch, or what stands for all of them or for the slowest. */
+/* The number of a branch, or all of them, or the slowest. */
 enum { BRANCH_ALL = -1, BRANCH_SLOWEST = -2, BRANCH_NONE = -3 };
 static int branch_by_value(const char *value, int n)
 {
@@ -221,7 +222,7 @@ static int branch_by_value(const char *value, int n)
     return end == value + length && length > 0 && branch >= 0 && branch < n ? (int)branch : BRANCH_NONE;
 }
 
-/* The conditional of an entry "NAME=...", -1 if the module has none of that name. */
+/* The conditional of an entry "NAME=...", -1 if the module has none with that name. */
 static int32_t named_conditional(const struct module *module, const char *entry)
 {
     for (int32_t at = 0; at < module->instructions; at++) {
@@ -251,7 +252,7 @@ int lower_check_branches(const struct module *module, const char *list, struct s
     return 0;
 }
 
-/* Keeps what was chosen, for reports: once for each conditional. */
+/* Records the choice for reports, once for each conditional. */
 static int note_branch(struct lower *lower, int32_t conditional, int branch, bool slowest, struct status *st)
 {
     for (int32_t c = 0; c < lower->choices; c++)
@@ -263,7 +264,7 @@ static int note_branch(struct lower *lower, int32_t conditional, int branch, boo
     return 0;
 }
 
-/* Branches one after the other, from the first to the last. */
+/* Walks branches one after the other, from the first to the last. */
 static int walk_from(struct walker *w, const struct frame *f, int32_t instruction, int first, int last,
                      struct value *value)
 {
@@ -273,7 +274,7 @@ static int walk_from(struct walker *w, const struct frame *f, int32_t instructio
     return code;
 }
 
-/* The one that stands for all, or the one that is named, or all. */
+/* Walks the slowest branch, the named one, or all. */
 static int walk_chosen(struct walker *w, const struct frame *f, int32_t instruction, int branch,
                        struct value *value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What runs other computations: loops trip by trip, calls and fusions. */
+/* Instructions that run other computations: loops trip by trip, calls and fusions. */
 #include "compile/lower_own.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static int walk_while(struct walker *w, const struct frame *f, int32_t instructi
     return code;
 }
 
-/* Of what an instruction reads, what is in flight of the collective that it goes on with or waits for. */
+/* The operand of an instruction that is the state of the collective that it continues or waits for. */
 static struct value in_flight(const struct walker *w, const struct frame *f, int32_t instruction,
                               int32_t collective)
 {
@@ -72,8 +72,8 @@ static struct value in_flight(const struct walker *w, const struct frame *f, int
     return walker_no_value();
 }
 
-/* The step of a collective that is in flight, which computes something of its own beside it. What comes out is that collective,
- * still in flight; by data, what is computed is part of it. */
+/* The step of a collective in flight, which also computes. Its result is that collective, still in flight; by
+ * data, the computed value is part of it. */
 static int walk_step(struct walker *w, const struct frame *f, int32_t instruction, int32_t collective,
                      struct value *value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A collective instruction as a builder's collective: what it moves, between whom, on which rings. */
+/* Describes a collective instruction for the builders: its bytes, chips and rings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +20,14 @@ double lower_collective_bytes(const struct module *module, int32_t instruction, 
 {
     double bytes = communication_in_bytes(module, instruction);
     if (module_whole_at(module, instruction) == HLO_ALL_REDUCE)
-        return communication_out_bytes(module, instruction); /* sums may be narrower than what is summed */
+        return communication_out_bytes(module,
+                                       instruction); /* the result of a sum may have a narrower type */
     switch (communication_kind(module, instruction)) {
     case HLO_ALL_GATHER: /* operands are shards */
         return bytes * chips;
     case HLO_ALL_TO_ALL: /* of all chips together */
         return bytes * chips;
-    case HLO_RAGGED_ALL_TO_ALL: /* of all pairs; else of its operands the first is the data */
+    case HLO_RAGGED_ALL_TO_ALL: /* over all pairs; else only the first operand is data */
         if (lower_has_rows(module, instruction))
             return lower_ragged_bytes(module, instruction);
         return bytes * chips;
@@ -35,7 +36,7 @@ double lower_collective_bytes(const struct module *module, int32_t instruction, 
     }
 }
 
-/* The same text means other devices where ids are meant otherwise. */
+/* The slot of a layout: the same text means other devices if ids have another meaning. */
 static int32_t slot_of(const struct module *module, int32_t instruction)
 {
     return (int32_t)module_number(module, instruction, ATTR_REPLICA_GROUPS, module->groupings) *
@@ -87,9 +88,9 @@ int lower_join(struct lower *lower, int32_t instruction, struct status *st)
     return code;
 }
 
-/* Bytes that the devices of a chip give each other for a collective over all of them: half of the longer of its operand and its
- * result crosses the joint each way; for an all-reduce there and back; by rows that differ, what the device with most of them
- * has. 0 where chips are one device, or groups have one of each chip. */
+/* Bytes that the devices of a chip exchange for a collective over all of them: half of the longer of its
+ * operand and its result crosses the joint each way; for an all-reduce there and back; for rows that differ,
+ * the bytes of the device with most of them. 0 if chips are one device, or groups have one of each chip. */
 int lower_exchange_bytes(const struct lower *lower, int32_t instruction, const struct layout *layout,
                          double *bytes, struct status *st)
 {
@@ -126,7 +127,7 @@ int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, 
     return op;
 }
 
-/* What the text of a ragged all-to-all does not say: how much each pair moves. */
+/* Checks that the pair sizes of a ragged all-to-all are known. */
 static int check_ragged(const struct lower *lower, struct status *st)
 {
     if (lower->options->ragged_uniform)
@@ -137,7 +138,7 @@ static int check_ragged(const struct lower *lower, struct status *st)
         "every device send alike to all");
 }
 
-/* The rings' kind: as an instruction's label ring says it, or as the options do. */
+/* The kind of rings: from the instruction's label `ring`, or from the options. */
 int lower_kind_of(const struct lower *lower, int32_t instruction, struct status *st)
 {
     char ring[24];
@@ -147,7 +148,7 @@ int lower_kind_of(const struct lower *lower, int32_t instruction, struct status 
     return (int)(exchanges ? lower->options->exchange_kind : lower->options->kind);
 }
 
-/* Gives a spec the rings of a layout, and what the collective carries on them. */
+/* Sets the rings of a spec from a layout, and the bytes on them. */
 void lower_set_rings(const struct lower *lower, int32_t instruction, const struct layout *layout,
                      struct collective_spec *spec)
 {
@@ -167,7 +168,7 @@ int lower_root(const struct lower *lower, const struct layout *layout, const str
     return root;
 }
 
-/* All but permutes: on the rings of its groups, after what the devices of a chip give each other. */
+/* Builds all collectives but permutes: on the rings of its groups, after the exchange within chips. */
 static int build_on_rings(struct lower *lower, int32_t instruction, struct collective_spec *spec,
                           int32_t before, int32_t *after, struct status *st)
 {
@@ -201,7 +202,7 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     spec->root = lower_root(lower, layout, spec);
     if (code == 0)
         code = collective_by_name(name, st)->build(spec, &lower->program, before, after, st);
-    if (code == 0 && rows && exchanged_bytes > 0) /* chips that send nothing have it all the same */
+    if (code == 0 && rows && exchanged_bytes > 0) /* also for chips that send nothing */
         *after = program_join_of(&lower->program, (int32_t[]){before, *after}, 2, WHERE_ALL,
                                  lower->program.op[before].stage);
     free(pair);
@@ -230,7 +231,7 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
     return build_on_rings(lower, instruction, &spec, before, after, st);
 }
 
-/* A program of its own. What the lowering has in hand is put aside. */
+/* A separate program, while the state of the lowering is set aside. */
 struct alone {
     struct program own;
     int32_t permutes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the queue computes, and when it waits for what is loose. */
+/* Computes on the queue, and its waits for values that are loose. */
 #include "compile/lower_own.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "base/grow.h"
 
-/* The number that an instruction's label has, or that of the conditional in whose branch it is; -1. */
+/* The number in an instruction's label, or in that of the conditional around it; -1 if none. */
 int walker_label(const struct walker *w, int32_t instruction, const char *key)
 {
     char number[16];
@@ -25,13 +25,13 @@ struct step_labels walker_step(const struct walker *w, int32_t instruction)
                                 module_has_label(w->module, instruction, "issue=\"data\"")};
 }
 
-/* The layer that an instruction is of, counted in the whole model. */
+/* The layer of an instruction, counted in the whole model. */
 static int32_t layer_of(const struct walker *w, int32_t instruction)
 {
     const struct lower *lower = w->lower;
     int layer = lower->options->more_layers ? walker_label(w, instruction, "layer") : 0;
     bool above = w->backward ? layer + lower->options->layer_reach + 1 >= lower->turn[lower->turns - 1].layer
-                             : layer > w->standing; /* else it is left from the pass before */
+                             : layer > w->standing; /* else it remains from the pass before */
     return layer > 0 ? layer + (above ? w->layers_before : 0) : 0;
 }
 
@@ -111,7 +111,7 @@ int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amo
     return op;
 }
 
-/* Where the queue waits for what is loose: the gap before the compute, of so many seconds, is exposed by it. */
+/* Records where the queue waits for loose values: the gap before the compute, in seconds, is exposed. */
 static void expose(struct walker *w, const struct waits *waits, int32_t queue, int32_t compute,
                    double seconds)
 {
@@ -132,7 +132,7 @@ static void expose(struct walker *w, const struct waits *waits, int32_t queue, i
     }
 }
 
-/* What takes no time is there when all that it is made of is: for those who wait for it by data. */
+/* An instruction without time is done when all its inputs are, for users that wait by data. */
 static int walk_timeless(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     struct waits waits;
@@ -154,12 +154,12 @@ static int walk_timeless(struct walker *w, const struct frame *f, int32_t instru
     return 0;
 }
 
-/* What a compute takes on each chip; the longest of them. */
+/* The time of a compute on each chip; the longest of them. */
 struct taken {
     struct compute_time time;
     struct amount amount;
-    bool product, unknown; /* has it work that takes no time, since nobody knows how long? */
-    double hbm_Bps;        /* that it takes of a chip's HBM alone */
+    bool product, unknown; /* unknown: some of its work takes no time, as its cost is unknown */
+    double hbm_Bps;        /* its use of a chip's HBM if it runs alone */
 };
 
 static int find_taken(struct walker *w, int32_t instruction, struct taken *taken)
@@ -187,7 +187,7 @@ static int find_taken(struct walker *w, int32_t instruction, struct taken *taken
         return code;
     }
     bool shares = options->compute !=
-                  COMPUTE_ESTIMATED; /* else it takes what the compiler says, whatever copies beside it */
+                  COMPUTE_ESTIMATED; /* else the compiler's estimate holds, whatever copies run in parallel */
     if (taken->time.seconds > 0 && shares && (cost.product || !options->products_only))
         taken->hbm_Bps = cost.hbm_bytes * options->roofline.cores / taken->time.seconds;
     if (code == 0)
@@ -225,7 +225,7 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
     item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, taken.amount, &waits);
     if (!w->program->error)
         w->program->op[value->op].hbm_Bps =
-            fmin(taken.hbm_Bps, w->program->slice->hbm_Bps); /* alone it takes its seconds */
+            fmin(taken.hbm_Bps, w->program->slice->hbm_Bps); /* alone, it takes exactly its seconds */
     walker_pass_until(w, &waits, value->op);
     expose(w, &waits, queue, value->op, taken.time.seconds);
     return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What is asynchronous and no collective: copies and slices between memories, and what SparseCores do with rows of HBM. Each is
- * issued by its start, beside the queue, and its done holds the queue.
+ * Asynchronous instructions that are not collectives: copies and slices between memories, and what
+ * SparseCores do with rows of HBM. Each is issued by its start, beside the queue, and its done holds the
+ * queue.
  *
  * A copy takes the bytes of its target, padded: from HBM to VMEM once, from HBM to HBM twice; to and from the host they pass PCIe, too. It
  * is a send without links, and shares both with all that runs beside it. Work of a SparseCore takes what its instructions read and
@@ -11,7 +12,7 @@
 #include "hlo/communication.h"
 #include "hlo/layout.h"
 
-/* What is copied: the opcode of a start, or of the one instruction of an async-start. */
+/* The opcode of a copy: that of a start, or of the only instruction of an async-start. */
 static enum opcode copied_by(const struct module *module, int32_t start)
 {
     enum opcode opcode = module_at(module, start)->opcode;
@@ -38,7 +39,7 @@ static void add_copy(const struct module *module, int32_t start, struct traffic 
     }
 }
 
-/* What the instructions of a computation, and of what it calls, read and write. */
+/* Adds the bytes that the instructions of a computation, and of those it calls, read and write. */
 static void add_work(const struct module *module, int32_t computation, struct traffic *traffic)
 {
     const struct computation *c = &module->computation[computation];
@@ -58,7 +59,7 @@ struct traffic lower_traffic(const struct module *module, int32_t instruction)
     start = start < 0 ? instruction : start;
     enum opcode_class class = opcode_info(module_at(module, instruction)->opcode)->class;
     if (class == CLASS_START && start == instruction && module_at(module, start)->operands == 0)
-        return traffic; /* the update brings the operands */
+        return traffic; /* the update has the operands */
     traffic.sparse = module_on_sparse_core(module, instruction);
     if (traffic.sparse && module_called(module, start, 0) >= 0)
         add_work(module, module_called(module, start, 0), &traffic);

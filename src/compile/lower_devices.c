@@ -8,7 +8,8 @@
 #include "compile/lower_own.h"
 #include "hlo/hlo_read.h"
 
-/* The elements of a device's operand and result, in chunks for each device of a group where it is cut. */
+/* The elements of a device's operand and result; a dim that is split has a chunk for each device of a group.
+ * */
 static void find_elements(const struct device_collective *of, int64_t *in, int64_t *out)
 {
     int64_t n = of->groups->size, chunk = (of->elements + n - 1) / n;
@@ -30,7 +31,7 @@ static void find_elements(const struct device_collective *of, int64_t *in, int64
     }
 }
 
-/* HLO has the root of a broadcast first. */
+/* HLO lists the root of a broadcast first. */
 static void write_members(const struct device_collective *of, FILE *out)
 {
     const struct groups *groups = of->groups;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What ops wait for: the ops that values come from, through tuples, each once. Collectives: what they are issued after, and
- * the queue that waits for them. */
+/* The dependencies of ops: the ops that produce their inputs, through tuples, each once. For collectives: the
+ * ops after which they are issued, and the queue's waits for them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "compile/lower_own.h"
 #include "hlo/communication.h"
 
-/* Adds an op that is there already no second time. */
+/* Adds an op unless it is in the list. */
 static void add_once(struct waits *waits, int32_t op)
 {
     for (int i = 0; i < waits->count; i++)
@@ -60,7 +60,7 @@ void walker_pass(struct walker *w, int32_t op, int32_t after)
         passed->after = after;
 }
 
-/* An op ends after all that it waits for. */
+/* Records that an op ends after all its dependencies. */
 static void pass_all(struct walker *w, int32_t op, const struct waits *waits)
 {
     for (int i = 0; i < waits->count; i++) {
@@ -95,7 +95,7 @@ void walker_pass_until(struct walker *w, const struct waits *waits, int32_t queu
     }
 }
 
-/* Has the queue waited for it? */
+/* Has the queue waited for the op? */
 static bool is_passed(struct walker *w, int32_t op)
 {
     const struct passed *passed = passed_of(w, op);
@@ -150,8 +150,8 @@ int32_t walker_join(struct walker *w, const struct waits *waits)
     return op;
 }
 
-/* Is something of it on its way? Else the first of a loop's permutes would start as soon as there is what it sends, such as
- * activations that the backward pass finds there, or weights; the queue has to come to it. */
+/* Is some input still in flight? Otherwise the first permute of a loop would start as soon as its data
+ * exists, such as saved activations or weights; the queue must reach it first. */
 static bool passes_on(struct walker *w, const struct waits *waits)
 {
     for (int i = 0; i < waits->count; i++)
@@ -160,7 +160,7 @@ static bool passes_on(struct walker *w, const struct waits *waits)
     return false;
 }
 
-/* What a collective is issued after. */
+/* Finds the ops after which a collective is issued. */
 static void find_waits(struct walker *w, const struct frame *f, int32_t instruction, bool by_data,
                        struct waits *waits)
 {
@@ -177,7 +177,8 @@ static void find_waits(struct walker *w, const struct frame *f, int32_t instruct
         walker_add_wait(waits, walker_value(f, (int32_t)before[i]).op);
 }
 
-/* A permute of devices that are a chip each is one op, which waits for all by itself; of others it may be several. */
+/* If each device is a chip, a permute is one op, which has all the dependencies; else it may be several ops.
+ * */
 static int append_permute(struct walker *w, int32_t permute, struct step_labels step,
                           const struct waits *waits, int32_t *after)
 {
@@ -205,7 +206,8 @@ static bool on_sparse_core(const struct walker *w, int32_t instruction)
     return w->lower->options->queue == QUEUE_SPARSECORE && does == COMMUNICATION_START;
 }
 
-/* Others than permutes run one after the other where they have the same groups, or are on the queue of the SparseCores. */
+/* Collectives other than permutes run in sequence if they have the same groups, or are on the SparseCores'
+ * queue. */
 static int append(struct walker *w, int32_t instruction, int32_t collective, struct step_labels step,
                   struct waits *waits, int32_t *after)
 {
@@ -225,7 +227,7 @@ static int append(struct walker *w, int32_t instruction, int32_t collective, str
     return code;
 }
 
-/* The share of the chips that are at an op. */
+/* The share of chips that take part in an op. */
 static double share_of(const struct program *program, const struct op *op)
 {
     int at_it = 0, chips = program->slice->chips;
@@ -234,7 +236,8 @@ static double share_of(const struct program *program, const struct op *op)
     return op->where == WHERE_ALL ? 1 : at_it / (double)chips;
 }
 
-/* Seconds in which the vector unit of a chip adds up what the ops from `first` on bring, each link's at slice.reduce_Bps. */
+/* The time that the vector unit of a chip takes to add up the data of the ops from `first` on, each link's at
+ * slice.reduce_Bps. */
 static double sums_s(const struct program *program, int32_t first)
 {
     const struct slice *slice = program->slice;
@@ -245,7 +248,8 @@ static double sums_s(const struct program *program, int32_t first)
     return bytes > 0 ? bytes / (2 * slice->axes * slice->reduce_Bps) : 0;
 }
 
-/* Seconds of the busiest direction of a chip, on the average of the chips: what the ops from `first` on carry. */
+/* The time of a chip's busiest direction, averaged over the chips, for the bytes of the ops from `first` on.
+ * */
 static double links_s(const struct program *program, int32_t first)
 {
     const struct slice *slice = program->slice;
@@ -269,7 +273,8 @@ static double links_s(const struct program *program, int32_t first)
     return most / slice->link_Bps;
 }
 
-/* What the queue loses to a collective that goes on beside it. A permute of a loop has its cost in the products, which are cut. */
+/* The delay of the queue by a concurrent collective. For the permutes of a loop, the cost is in the smaller
+ * products. */
 static double delay_s(const struct walker *w, int32_t instruction, int32_t first)
 {
     double frac = w->lower->options->contention_frac;

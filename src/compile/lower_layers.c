@@ -35,7 +35,8 @@ int32_t lower_layers_last_dot(const struct lower *lower)
     return last;
 }
 
-/* Does a turn begin with such an instruction? With a product; after all of them, with the update of a weight. */
+/* May a turn begin with this instruction? Turns begin with products; after the last product, with updates of
+ * weights. */
 static bool may_open(const struct walker *w, int32_t instruction)
 {
     if (is_product(w->module, instruction))
@@ -89,7 +90,7 @@ static double end_s(const struct lower *lower, const struct trace *trace, int32_
     return end;
 }
 
-/* Is each op of a turn the same one of the turn before, `moved_s` later? */
+/* Is each op of a turn the same as in the turn before, `moved_s` later? */
 static bool is_moved(const struct lower *lower, const struct trace *trace, int32_t turn, double moved_s)
 {
     int32_t first = lower->turn[turn].first_op, before = lower->turn[turn - 1].first_op;
@@ -103,8 +104,8 @@ static bool is_moved(const struct lower *lower, const struct trace *trace, int32
     return true;
 }
 
-/* Has all ended by the end of a turn that was issued before those that it is compared with? What is under way longer than
- * that does not move with the turns, and who waits for it may not, either. */
+/* Has every op issued before the compared turns ended by the end of the turn? A longer one would not move
+ * with the turns, nor would ops that wait for it. */
 static bool nothing_outlasts(const struct lower *lower, const struct trace *trace, int32_t turn)
 {
     double until_s = end_s(lower, trace, turn) + 1e-14 * trace->total_s;
@@ -115,7 +116,7 @@ static bool nothing_outlasts(const struct lower *lower, const struct trace *trac
     return true;
 }
 
-/* Do all that there is of a layer in the middle, in all its turns together, and as much stand for those that are missing? */
+/* Do as many items stand for the missing layers as a middle layer has in all its turns together? */
 static bool stand_for_all(const struct lower *lower)
 {
     int middle = (lower->options->layers_apart + lower->options->layers + 1) / 2;

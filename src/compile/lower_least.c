@@ -10,7 +10,8 @@
 #include "compile/lower_own.h"
 #include "hlo/communication.h"
 
-/* Of what is small, such as scales of norms, nothing is asked: it would take as long to find out, and counts for little. */
+/* Small collectives, such as scales of norms, get no estimate: it would take as long as for large ones, and
+ * matters little. */
 static bool is_small(const struct module *module, int32_t instruction)
 {
     enum { SMALL_BYTES = 1 << 20 };
@@ -18,7 +19,7 @@ static bool is_small(const struct module *module, int32_t instruction)
            shape_bytes(module, module_at(module, instruction)->shape) < SMALL_BYTES;
 }
 
-/* No program is asked: the busiest link has that much to carry, and the longest chain is that long. */
+/* Without a program: from the bytes of the busiest link and the length of the longest chain. */
 static int cut_least(struct lower *lower, int32_t instruction, const struct collective *collective,
                      enum ring_kind kind, double *least_s, struct status *st)
 {
@@ -44,7 +45,7 @@ static int cut_least(struct lower *lower, int32_t instruction, const struct coll
     return 0;
 }
 
-/* What a collective takes by itself, simulated; or what it does not beat. */
+/* The time of a collective alone, simulated; or a lower bound of it. */
 static int find_seconds(struct lower *lower, int32_t instruction, bool simulated, double *seconds,
                         struct status *st)
 {
@@ -64,7 +65,7 @@ static int find_seconds(struct lower *lower, int32_t instruction, bool simulated
                : 0;
 }
 
-/* What an estimate depends on, without holes; rings as they are on every slice of that shape. */
+/* Everything an estimate depends on, without padding; rings are the same on every slice of that shape. */
 struct least_key {
     double in_bytes, out_bytes;
     int32_t whole, kind, kept, shape[2 * SLICE_AXES + 1], group[4];
@@ -92,7 +93,8 @@ static void describe_ring(const struct ring *ring, int32_t of[7])
     memcpy(of, what, sizeof what);
 }
 
-/* Returns 0 where no other layout takes as long for certain: permutes, rows that differ, slow or twisted slices. */
+/* Returns 0 if no other layout surely takes as long: for permutes, rows that differ, slow or twisted slices.
+ * */
 static int find_key(struct lower *lower, int32_t instruction, struct least_key *key, struct status *st)
 {
     const struct module *module = lower->module;
@@ -127,7 +129,8 @@ static int find_key(struct lower *lower, int32_t instruction, struct least_key *
     return 1;
 }
 
-/* Finds what a table has kept; -1 where it has nothing yet, or nothing may be kept. `entry` gets the key, `hash` that of it. */
+/* Finds an entry of the table; -1 if it has none yet, or must not have one. `entry` gets the key, `hash` its
+ * hash. */
 static int32_t find_kept(struct lower *lower, int32_t instruction, enum kept kept, struct least_entry *entry,
                          uint32_t *hash, struct status *st)
 {
@@ -197,7 +200,8 @@ int lower_wait(struct lower *lower, int32_t instruction, int32_t before, int32_t
     return code;
 }
 
-/* Bytes that leave a device, on average, whatever the schedule: of its group all others have to get theirs. */
+/* Bytes that leave a device, on average, under any schedule: all other devices of its group must receive
+ * their parts. */
 static double bytes_out(const struct lower *lower, int32_t instruction, int n)
 {
     const struct module *module = lower->module;
@@ -232,7 +236,7 @@ static int find_bound(struct lower *lower, int32_t instruction, double *bound_s,
     return code;
 }
 
-/* Do two collectives wait as long wherever they are? */
+/* Do two collectives take equally long on every layout? */
 static bool is_alike(const struct module *module, int32_t a, int32_t b)
 {
     static const enum attribute_key lists[] = {ATTR_SOURCE_TARGET_PAIRS, ATTR_DIMENSIONS};

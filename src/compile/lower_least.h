@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * lower_least: what a module's collectives take at least, wherever its devices are.
+ * lower_least: lower bounds and estimates of a module's collectives, for any device assignment.
  *
  * A module that is lowered with options.least has no sends: each collective is one op that waits. How long it waits can be set anew
  * without lowering anything again, so that one lowering serves all the ways to lay a mesh on all slices. Collectives of one class (what
@@ -26,7 +26,7 @@
 #include "base/lookup.h"
 #include "compile/lower.h"
 
-/* Estimates by what they depend on. */
+/* A table of estimates by everything they depend on. */
 struct least_table {
     struct lookup lookup;
     struct least_entry *entry;
@@ -34,16 +34,16 @@ struct least_table {
 };
 void least_table_free(struct least_table *table);
 
-/* Ops of a program that wait for collectives of one class. */
+/* The ops of a program that wait for collectives of one class. */
 struct least_class {
     int32_t instruction; /* one of them */
-    double times;        /* executions that these ops stand for */
+    double times;        /* executions represented by these ops */
     double bound_s;
 };
 struct lower_least {
     struct lower *lower;
     struct program *program;
-    int32_t *class_of; /* [program ops]: -1 for ops of none */
+    int32_t *class_of; /* [program ops]: -1 for ops without a class */
     struct least_class *class;
     int32_t classes, room;
 };
@@ -53,13 +53,13 @@ int lower_least_init(struct lower_least *least, struct lower *lower, struct prog
                      struct status *st);
 void lower_least_free(struct lower_least *least);
 
-/* Sets how long the program's ops wait: a share of their bounds; or their estimates on another placement of as many devices,
- * simulated or not. */
+/* Sets how long the program's ops wait: a share of their bounds; or their estimates on another placement with
+ * the same number of devices, simulated or not. */
 void lower_least_bounds(const struct lower_least *least, double share);
 int lower_least_estimate(const struct lower_least *least, const struct placement *placement, bool simulated,
                          struct status *st);
 
-/* The bounds of all executions together. */
+/* The sum of the bounds of all executions. */
 double lower_least_sum_s(const struct lower_least *least);
 
 #endif

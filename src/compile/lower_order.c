@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * List scheduling, as compilers that hide latency do it: the queue always takes, of the instructions whose operands are
- * there, the one with the longest way to the end (Graham 1969; the rank of HEFT, Topcuoglu 2002), and collectives are issued
- * as soon as they can be. Times are estimated here, from costs and bytes, for the order's sake only; what it takes is
- * simulated.
+ * List scheduling, as compilers that hide latency do it: of the instructions whose operands are ready, the
+ * queue always takes the one with the longest path to the end (Graham 1969; the rank of HEFT, Topcuoglu
+ * 2002), and collectives are issued as soon as they can be. The times here are estimates from costs and
+ * bytes, for the order only; the time of the result is simulated.
  */
 #include "compile/lower_own.h"
 
@@ -49,10 +49,10 @@ static int32_t pop(struct heap *heap)
     return at;
 }
 
-/* What is known of an instruction; times are estimates. */
+/* The state of an instruction; times are estimates. */
 struct scheduled {
-    double took_s, rank_s; /* what it takes, and from its start to the end of all */
-    double ready_s;        /* when its operands are there */
+    double took_s, rank_s; /* its time, and the time from its start to the end of all */
+    double ready_s;        /* when its operands are ready */
     int32_t missing;       /* operands that are not scheduled yet */
     int32_t first_user;    /* user[first_user ..), up to that of the next */
 };
@@ -63,7 +63,7 @@ struct scheduler {
     const struct computation *computation;
     struct scheduled *of; /* [count + 2] by instruction of the computation, counted from its first */
     int32_t *user;
-    struct heap now, later; /* computes that could start, by rank; by when they can */
+    struct heap now, later; /* computes that could start, by rank; later ones, by ready time */
     double core_s;
     int32_t *order, ordered;
 };
@@ -130,7 +130,7 @@ static void scheduler_free(struct scheduler *s)
     free(s->later.entry);
 }
 
-/* Rank: its own time and the longest way from its end to the end of all. Users come later in the text. */
+/* Rank: its own time plus the longest path from its end to the end of all. Users come later in the text. */
 static void rank_all(struct scheduler *s)
 {
     for (int32_t i = s->computation->count - 1; i >= 0; i--) {
@@ -141,7 +141,7 @@ static void rank_all(struct scheduler *s)
     }
 }
 
-/* It ends at a time: whoever waited for it alone can start. */
+/* Sets the end of an instruction: users whose last missing operand it is become ready. */
 static void place(struct scheduler *s, int32_t i, double end_s)
 {
     s->order[s->ordered++] = s->computation->first + i;

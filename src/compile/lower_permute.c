@@ -13,7 +13,7 @@ struct cores_pairs {
     uint8_t *inside; /* [chips] 1: a device sends to another one of the chip; NULL: nowhere */
 };
 
-/* Fills in a part for each device of a chip that sends: [chips] how many do. */
+/* Fills in one part for each sending device of a chip: [chips] number of senders. */
 static void list_targets(struct cores_pairs *between, const struct placement *placement,
                          const struct groups *pairs, int32_t senders[])
 {
@@ -37,7 +37,7 @@ static void list_targets(struct cores_pairs *between, const struct placement *pl
     }
 }
 
-/* Does each chip send to one chip, and by as many devices? */
+/* Does each chip send to one chip, with the same number of devices? */
 static bool sends_alike(const struct cores_pairs *between, int chips, const int32_t senders[])
 {
     for (int c = 0; c < chips; c++)
@@ -76,7 +76,7 @@ static void cores_pairs_free(struct cores_pairs *between)
     between->inside = NULL;
 }
 
-/* The permute that was written already between the same pairs; NULL: none. Steps of a loop share them (loop_permute()). */
+/* The permute written before for the same pairs; NULL: none. Steps of a loop share them (loop_permute()). */
 static const struct lowered_permute *find_permute(const struct lower *lower,
                                                   const struct lowered_permute *like)
 {
@@ -88,7 +88,7 @@ static const struct lowered_permute *find_permute(const struct lower *lower,
     return NULL;
 }
 
-/* Who sends to whom. A kernel sends to whom it names, else each device to the next one. */
+/* Senders and receivers. A kernel names its targets, else each device sends to the next one. */
 static int find_pairs(const struct lower *lower, int32_t instruction, struct groups *pairs, struct status *st)
 {
     const struct module *module = lower->module;
@@ -107,7 +107,7 @@ static int find_pairs(const struct lower *lower, int32_t instruction, struct gro
     return code;
 }
 
-/* Writes a permute from its pairs, and keeps which ops it is for others between the same ones. */
+/* Writes a permute from its pairs, and records its ops for later permutes with the same pairs. */
 static int write_first(const struct permute *p, struct lowered_permute *made, struct status *st)
 {
     struct lower *lower = p->lower;
@@ -134,7 +134,7 @@ static int write_first(const struct permute *p, struct lowered_permute *made, st
     made->end_op = program->ops;
     cores_pairs_free(&between);
     groups_free(&pairs);
-    if (code < 0 || made->end_op == made->first_op) /* nobody sends */
+    if (code < 0 || made->end_op == made->first_op) /* no device sends */
         return code;
     if (!GROW(lower->permute, lower->permutes, lower->permutes_room))
         return status_nomem(st);
@@ -150,7 +150,7 @@ static int32_t own_stage(struct lower *lower, int32_t instruction)
     return stage;
 }
 
-/* The same ops once more, for other bytes. */
+/* Writes the same ops once more, with other bytes. */
 static void write_again(const struct permute *p, const struct lowered_permute *known)
 {
     int32_t stage = p->stage < 0 ? own_stage(p->lower, p->instruction) : p->stage;

@@ -12,7 +12,7 @@ bool lower_has_rows(const struct module *module, int32_t instruction)
     return module_label(module, instruction, RAGGED_ROWS_LABEL, first, sizeof first);
 }
 
-/* The rows of an instruction; all alike where that is asked for, what does not divide for the first ones. */
+/* The rows of an instruction; all equal if the options say so, and a remainder goes to the first ones. */
 static int read_rows(const struct lower *lower, int32_t instruction, int each, struct ragged_rows *rows,
                      struct status *st)
 {
@@ -27,7 +27,7 @@ static int read_rows(const struct lower *lower, int32_t instruction, int each, s
     return 0;
 }
 
-/* With the groups that they go round in. */
+/* Reads the rows together with the groups of the exchange. */
 static int read_groups(const struct lower *lower, int32_t instruction, struct groups *groups,
                        struct ragged_rows *rows, struct status *st)
 {

@@ -18,7 +18,7 @@
 
 enum { OPS_MOST = 1 << 26, DEPTH_MOST = 64 };
 
-/* Values that are only named or grouped anew. */
+/* Values that only rename or regroup others. */
 static int walk_free(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     const struct instruction *i = module_at(w->module, instruction);
@@ -70,7 +70,7 @@ static int walk_start(struct walker *w, const struct frame *f, int32_t instructi
     return walker_issue(w, f, instruction, value);
 }
 
-/* A kernel that sends, too, ends when it has computed and all has arrived. */
+/* A kernel that also sends ends when its compute has ended and all its data has arrived. */
 static int walk_opaque(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     int32_t before = w->queue, sent;
@@ -167,7 +167,7 @@ int walker_computation(struct walker *w, int32_t computation, struct value argum
         if (code == 0)
             code = walk_instruction(w, &f, at, &f.value[at - c->first]);
         for (int32_t op = first; op < w->program->ops; op++)
-            if (w->program->op[op].times <= 0) /* else of an inner loop */
+            if (w->program->op[op].times <= 0) /* else it belongs to an inner loop */
                 w->program->op[op].times = w->times;
         if (code == 0 && w->program->ops > OPS_MOST)
             code = status_fail(w->st, STATUS_LIMIT,
@@ -181,7 +181,8 @@ int walker_computation(struct walker *w, int32_t computation, struct value argum
     return code;
 }
 
-/* How many times an instruction is walked that runs others, at least: of branches the one that is the least. */
+/* The minimum number of walks that an instruction with called computations causes: for branches that of the
+ * least one. */
 static double walks_of(const struct walker *w, int32_t instruction, const double walks[])
 {
     const struct module *module = w->module;
@@ -201,7 +202,8 @@ static double walks_of(const struct walker *w, int32_t instruction, const double
     return isinf(least) ? 0 : least;
 }
 
-/* Refuses what would take for ever, or all memory, before it begins. What is called stands before its caller. */
+/* Refuses programs that would take for ever, or all memory, before the walk begins. Called computations precede
+ * their callers. */
 static int check_size(const struct walker *w)
 {
     const struct module *module = w->module;
@@ -221,7 +223,7 @@ static int check_size(const struct walker *w)
                                                                    : "nest loops and calls less deeply");
 }
 
-/* The op that ends the module: what the queue does last, and what of the result is loose. */
+/* The op that ends the module: after the queue's last op and the loose parts of the result. */
 static int32_t end_of(struct walker *w, struct value result, int32_t before)
 {
     struct waits waits = {.count = 0};
@@ -230,7 +232,7 @@ static int32_t end_of(struct walker *w, struct value result, int32_t before)
     return walker_join(w, &waits);
 }
 
-/* The chips that the module's devices are on. */
+/* The chips with devices of the module. */
 static int find_all(struct walker *w)
 {
     const struct placement *placement = w->lower->placement;
@@ -279,7 +281,7 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
     if (code == 0)
         code = walker_computation(&w, module->entry, walker_no_value(), NULL, -1, &result);
     if (code == 0)
-        code = st->code; /* of those who return an op: no memory */
+        code = st->code; /* for functions that return an op: no memory */
     *after = code == 0 ? end_of(&w, result, before) : -1;
     free(w.on_groups);
     free(w.stage);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the forward pass keeps of layers for the backward one lies on the host meanwhile: a copy to it starts where the value is
- * made, one back when the layer above the one that needs it begins to go back, and is waited for where it is needed first.
- * Both take PCIe and HBM of the chip beside what is computed.
+ * Offloads values that the forward pass keeps for the backward pass to the host: a copy to it starts when the
+ * value is made; a copy back starts when the backward pass begins the layer above the one that needs it, and
+ * is waited for at its first use. Both use PCIe and the chip's HBM in parallel with computes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 /* Where a value is. */
 enum place { PLACE_HBM, PLACE_LEAVES, PLACE_RETURNS };
 
-/* Of an instruction of the entry. */
+/* The state of an instruction of the entry. */
 struct kept {
-    bool given;    /* made of weights alone */
+    bool given;    /* depends on weights only */
     int32_t layer; /* that needs it back, 0: it is not copied */
     enum place place;
-    int32_t copy; /* the start of the copy that is under way */
+    int32_t copy; /* the start of the copy in flight */
 };
 
 struct offload {
@@ -53,7 +53,7 @@ static bool is_kept(struct offload *o, int32_t at)
            module_at(from, at)->opcode != HLO_PARAMETER && shape->dtype >= 0 && shape->count > 1;
 }
 
-/* The layer whose way back reads a value first; the topmost of these comes back. */
+/* Finds the layer whose backward pass reads each value first; returns the topmost of these. */
 static int32_t find_kept(struct offload *o)
 {
     const struct module *from = o->edit.from;
@@ -99,7 +99,7 @@ static int32_t label(struct offload *o, int32_t made, int32_t layer, const char 
     return made;
 }
 
-/* A copy of a value that stands for `value` of the old module, into a memory space. */
+/* Copies a value, which replaces `value` of the old module, to a memory space. */
 static int32_t start(struct offload *o, int32_t value, int32_t from, int space, int32_t layer,
                      const char *phase)
 {
@@ -127,7 +127,7 @@ static void fetch(struct offload *o, int32_t value)
     kept->place = PLACE_RETURNS;
 }
 
-/* What a layer needs of what is on the host so far. */
+/* Starts copying back the values that a layer needs. */
 static void fetch_layer(struct offload *o, int32_t layer)
 {
     for (int32_t i = 0; i < o->entry->count; i++)
@@ -135,7 +135,7 @@ static void fetch_layer(struct offload *o, int32_t layer)
             fetch(o, o->entry->first + i);
 }
 
-/* Has back what an instruction reads. */
+/* Waits for the copies that an instruction reads. */
 static void write_operands(struct offload *o, int32_t at)
 {
     for (int i = 0; i < module_at(o->edit.from, at)->operands; i++) {

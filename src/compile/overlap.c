@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finds the loops, and writes the entry with them. */
+/* Finds the loops, and rewrites the entry with them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ int pass_way_by_name(const char *name, struct status *st)
     return text_choice("strategy", name, ways, st);
 }
 
-/* What the entry says of an instruction: how many users it has, the first few of them. */
+/* The users of an instruction of the entry: their number, and the first few. */
 struct uses {
     int count;
     int32_t user[LOOP_DOTS];
@@ -60,7 +60,7 @@ static int find_uses(struct plan *p, struct status *st)
 static const enum attribute_key batch_key[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH},
                                 contract_key[] = {ATTR_LHS_CONTRACTING, ATTR_RHS_CONTRACTING};
 
-/* How many dims of an operand before `dim` (all: -1) are neither batch nor contracted. */
+/* The number of an operand's dims before `dim` (-1: all) that are neither batch nor contracted. */
 static int own_dims(const struct module *module, int32_t dot, int side, int dim)
 {
     int batches, contracted, own = 0,
@@ -72,7 +72,7 @@ static int own_dims(const struct module *module, int32_t dot, int side, int dim)
     return own;
 }
 
-/* What dim `dim` of an operand is. */
+/* The role of dim `dim` of an operand. */
 static struct loop_dot dot_by_operand(const struct module *module, int32_t dot, int side, int dim)
 {
     struct loop_dot d = {
@@ -96,7 +96,7 @@ static struct loop_dot dot_by_operand(const struct module *module, int32_t dot, 
     return d;
 }
 
-/* The operand and its dim that a dim of the result comes from. */
+/* Finds the operand and its dim that a dim of the result comes from. */
 static struct loop_dot dot_by_result(const struct module *module, int32_t dot, int out)
 {
     for (int side = 0; side < 2; side++) {
@@ -110,7 +110,8 @@ static struct loop_dot dot_by_result(const struct module *module, int32_t dot, i
     return (struct loop_dot){.dot = -1};
 }
 
-/* Which piece is at which place of each group's ring, by the place of each device in the groups as listed, place[devices]. */
+/* Finds the piece at each place of each group's ring, from the ring place of each device in the groups as
+ * listed, place[devices]. */
 static void find_slots(struct loop *loop, const int place[])
 {
     int n = loop->ring.size;
@@ -122,7 +123,7 @@ static void find_slots(struct loop *loop, const int place[])
     }
 }
 
-/* Where the devices stand in the ring, and which piece is at which place. */
+/* Finds the places of the devices on the ring, and the piece at each place. */
 static int lay_ring(struct overlap *o, struct loop *loop, struct status *st)
 {
     int code = module_groups_of(o->from, loop->collective, &loop->ring, st), n = loop->ring.size;
@@ -148,7 +149,7 @@ static void free_loop(struct loop *loop)
     free(loop->slot);
 }
 
-/* Adds a loop if it can be one; `dim` is the dim of the piece, `length` what it is of the whole. */
+/* Adds a loop if possible; `dim` is the dim that is cut into pieces, `length` its full length. */
 static int add_loop(struct plan *p, struct loop *loop, int64_t length, struct status *st)
 {
     struct overlap *o = p->o;
@@ -181,7 +182,7 @@ static int64_t dim_of(const struct plan *p, int32_t at, int dim)
     return p->o->from->number[module_shape_of(p->o->from, at)->first + dim];
 }
 
-/* A gather is a loop with all products that use it, which have to be able to begin together. */
+/* Makes a gather a loop with all products that use it, which must be able to start together. */
 static int plan_gather(struct plan *p, int32_t at, struct status *st)
 {
     const struct module *from = p->o->from;
@@ -201,7 +202,7 @@ static int plan_gather(struct plan *p, int32_t at, struct status *st)
     return add_loop(p, &loop, dim_of(p, at, dim), st);
 }
 
-/* Of the dims of a product that all devices reduce, the longest that divides. */
+/* The longest divisible dim of a product that all devices reduce. */
 static int longest_dim(const struct plan *p, int32_t dot, int parts)
 {
     int best = -1;
@@ -234,7 +235,8 @@ static int plan_sum(struct plan *p, int32_t at, struct status *st)
     return loop.dot[0].dot < 0 ? 0 : add_loop(p, &loop, dim_of(p, dot, dim), st);
 }
 
-/* Gathers from the last to the first, so that of two beside one product the last one counts; then what comes after. */
+/* Plans gathers from the last to the first, so that of two gathers at one product the last one counts; then
+ * scatters. */
 static int plan_loops(struct plan *p, struct status *st)
 {
     int32_t first = p->entry->first, end = first + p->entry->count;
@@ -256,7 +258,7 @@ static int32_t first_dot(const struct loop *loop)
     return first;
 }
 
-/* A loop stands where its first product stood: of which one an instruction is that; NULL: none. */
+/* A loop replaces its first product: the loop whose first product an instruction is; NULL: none. */
 static const struct loop *begins(const struct overlap *o, int32_t at)
 {
     const struct loop *loop = o->loop_of[at] < 0 ? NULL : &o->loop[o->loop_of[at]];
@@ -286,7 +288,8 @@ static int last_channel(const struct module *module)
     return (int)last;
 }
 
-/* Computations stand before what calls them: which bodies the entry calls is known when it has been written once. */
+/* Callees precede their callers: the bodies that the entry needs are known once it has been written, so it is
+ * written twice. */
 static int write(struct overlap *o, struct module *out, struct status *st)
 {
     int channels = last_channel(o->from), code;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * pass: functions from module to module. Each writes a new module that computes the same as the old one, otherwise
- * scheduled: what goes in and what comes out stay as they are, and so do names and labels of what is kept.
+ * pass: functions from module to module. Each writes a new module that computes the same with another
+ * schedule: inputs and outputs are unchanged, and so are names and labels of the remaining instructions.
  *
- * Passes look at labels (layer, phase, what: builder.h) where they have to know which layer something belongs to; what has
- * none is left alone.
+ * Passes find the layer of an instruction by its labels (layer, phase, what: builder.h); unlabelled
+ * instructions are left alone.
  *
  * Errors: STATUS_NOMEM, STATUS_LIMIT. Ownership: `out` is the caller's, freed with module_free(), safe after a failure.
  */
@@ -41,13 +41,14 @@ enum remat { REMAT_NONE, REMAT_PRODUCTS, REMAT_FULL, REMATS, REMAT_AUTO = REMATS
 int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st);
 const char *pass_remat_name(enum remat remat);
 
-/* What the backward pass reads of layers of the forward pass, but weights, is on the host meanwhile: asynchronous copies there and
- * back, S(5), of which those back start a layer ahead. */
+/* Moves the values of layers that the backward pass reads from the forward pass, except weights, to the host
+ * in between: asynchronous copies there and back, S(5); copies back start a layer ahead. */
 int pass_offload(const struct module *in, struct module *out, struct status *st);
 
-/* What is element by element runs with what reads it, as XLA fuses loops: a value that only instructions of that kind, and
- * reductions, of the same layer and phase read is never in HBM, and each of those reads what it is made of. Nor is a result
- * in HBM that fits VMEM (0: there is none) and is read only there. Only labels change: hbm_bytes says what is left to read and write. */
+/* Fuses element-wise instructions with their users, as XLA fuses loops: a value that is only read by such
+ * instructions, and by reductions, of the same layer and phase is never in HBM, and each of these reads the
+ * value's inputs instead. Nor is a result in HBM that fits VMEM (0: there is none) and is only read there.
+ * Only labels change: hbm_bytes gives the remaining bytes. */
 int pass_fuse(const struct module *in, double vmem_bytes, struct module *out, struct status *st);
 
 /* Gathers of what the step was given start so many layers (1 or more) ahead of their use, and go on while others compute; a
@@ -58,15 +59,16 @@ int pass_prefetch(const struct module *in, int layers, struct module *out, struc
 /* Which instructions, ahead[in->instructions], are gathers that pass_prefetch() would start ahead. */
 int pass_find_prefetched(const struct module *in, bool ahead[], struct status *st);
 
-/* Gathers of what the step was given as one, where they are for one layer and phase, over the same groups: all-gathers of several
- * operands. What is gathered along another dim than most of them are is turned, which takes no time. */
+/* Combines gathers of the step's inputs in one layer and phase, over the same groups, into all-gathers of
+ * several operands. Operands gathered along another dim than most are transposed, which takes no time. */
 int pass_combine(const struct module *in, struct module *out, struct status *st);
 
-/* Gathers, scatters and all-reduces of the entry as starts that go by data (lower.h), and dones where they stood. Where there
- * are none, `out` stays empty, and `in` is as it should be. */
+/* Turns gathers, scatters and all-reduces of the entry into starts that are issued by their data (lower.h),
+ * and dones at their old places. If there are none, `out` stays empty, and `in` is the result. */
 int pass_by_data(const struct module *in, struct module *out, struct status *st);
 
-/* Starts of the entry, but those of permutes, labelled as work for the SparseCores (module_on_sparse_core()). */
+/* Labels the starts of the entry, except those of permutes, as work for the SparseCores
+ * (module_on_sparse_core()). */
 int pass_on_sparse_core(const struct module *in, struct module *out, struct status *st);
 
 /* All-to-alls of the entry, ragged or not, in two parts: each starts as soon as its operands are there, but not before its layer
