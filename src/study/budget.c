@@ -18,13 +18,13 @@ static const double number_bytes = 8, multiplication_s = 8e-11;
 /* Every machine has that much free: to ask it takes longer than to simulate a small point. */
 static const double little_bytes = 16e6;
 
-/* So long a bound is kept before the system is asked again. */
+/* A bound is kept for this time before the system is asked again. */
 static const double hold_s = 0.1;
 
-/* Nobody who does not say so means a point to take more. */
+/* A point that needs more than this has to set --memory-limit. */
 static const uint64_t default_bytes = (uint64_t)4 << 30;
 
-/* What one of so many workers may take for a point. */
+/* The memory that one of several workers may use for a point. */
 static uint64_t most_for(const struct point *point, int workers)
 {
     uint64_t share = memory_free_bytes() / (uint64_t)workers;
@@ -72,7 +72,7 @@ static int check(const struct point *point, double bytes, double seconds, const 
                            : most_bytes < (double)default_bytes ? ", which is free"
                                                                 : " without --memory-limit",
                            cure);
-    /* What takes less than a second is soon found to take longer than it may. */
+    /* Estimates below a second are not checked: the engine soon notices if the time runs out. */
     if (point->run.time_limit_s > 0 && seconds >= 1 && seconds > point->run.time_limit_s &&
         !(point->run.tolerance_frac > 0))
         return status_fail(
@@ -87,7 +87,7 @@ int budget_build(const struct point *point, double sends, struct status *st)
     return check(point, sends * (op_bytes + op_run_bytes), sends * op_s, smaller_program, st);
 }
 
-/* Does an op start with the program, or when computes or set-ups have ended? */
+/* Does an op start with the program, or after computes or set-ups only? */
 static bool starts_at_once(const struct program *program, const struct op *op)
 {
     for (int32_t a = op->first_after; a < op->first_after + op->afters; a++)
@@ -100,14 +100,14 @@ int budget_run(const struct point *point, const struct program *program, struct 
 {
     double transfers = 0, most = (double)program->ops * program->slice->chips;
     if (!point->run.memory_limit_bytes && most * transfer_bytes < little_bytes && most * transfer_s < 1)
-        return 0; /* were all under way at once */
+        return 0; /* even if all were under way at once */
     for (int32_t o = 0; o < program->ops; o++)
         if (starts_at_once(program, &program->op[o]))
             transfers += (double)op_takers(program, &program->op[o]);
     return check(point, transfers * transfer_bytes, transfers * transfer_s, smaller_program, st);
 }
 
-/* Does an instruction hold numbers of its own? The others hand on those of their operands. */
+/* Does an instruction hold numbers of its own? Other instructions pass on those of their operands. */
 static bool holds_numbers(const struct instruction *instruction)
 {
     return instruction->opcode != HLO_TUPLE && instruction->opcode != HLO_GET_TUPLE_ELEMENT &&

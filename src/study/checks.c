@@ -133,14 +133,14 @@ static char *print_percent(const char *format, double frac, const char *missing,
     return text;
 }
 
-/* Parts in which an id stands for many checks; in the others it is that of a row in a file. */
+/* In some parts an id stands for many checks; in others it is the id of a row in a file. */
 static bool by_id(const struct check *check)
 {
     return strcmp(check->part, "published") != 0 && strcmp(check->part, "worked") != 0 &&
            strcmp(check->part, "steps") != 0;
 }
 
-/* The column of ids is as wide as the longest, which may be a user's own. */
+/* The width of the id column: the longest id, which may be a user's own. */
 static int id_width(const struct checks *checks, bool all)
 {
     int width = 17;
@@ -168,14 +168,15 @@ void checks_print(const struct checks *checks, FILE *out)
     }
 }
 
-/* Do two checks share a line of the summary: one part and one id, or of measurements one kind, judged or beyond? */
+/* Do two checks share a line of the summary: the same part and id, or for measurements the same kind and
+ * judgement? */
 static bool share_line(const struct check *a, const struct check *b)
 {
     return is_kind(a, b) && (!by_id(a) || strcmp(a->id, b->id) == 0) && is_judged(a) == is_judged(b) &&
            (a->verdict == VERDICT_FITTED) == (b->verdict == VERDICT_FITTED);
 }
 
-/* The line that begins with check `first`, if one does. */
+/* Prints the line that begins with check `first`, if there is one. */
 static void print_line(const struct checks *checks, int first, double size[], int width, FILE *out)
 {
     const struct check *c = &checks->check[first];
@@ -277,6 +278,6 @@ int simulate(const char *file, const char *arguments, struct catalog *catalog, s
         code = simulate_point(&point, catalog, true, simulation, st);
     settings_free(&settings);
     if (code && file && strncmp(st->text, file, strlen(file)) == 0)
-        return code; /* it says where */
+        return code; /* it names the place */
     return code ? status_prefix(st, "%s%s%s: ", file ? file : "", file ? " " : "", arguments) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What formulas and bounds need to know of a collective on its slice. */
+/* The inputs of formulas and bounds for a collective on its slice. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "metrics/metrics.h"
 #include "study/collective_job.h"
 
-/* Rings of a group start from different chips, so links of one hop are never shared; where `uni` closes a line, as all but
- * broadcasts do, it walks back. */
+/* Rings of a group start from different chips, so links of one hop are never shared; if `uni` closes a line,
+ * as in all collectives but broadcasts, it returns over the same links. */
 static bool steps_are_links(const struct collective_job *c)
 {
     bool closes = c->kind == RING_UNI && c->collective->id != COLLECTIVE_BROADCAST;
@@ -95,7 +95,7 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
     return c->target ? find_routes(c, job, formula, st) : 0;
 }
 
-/* Who is in which group, by their pieces: group by group. */
+/* The members of each group, by their pieces: group by group. */
 static void list_members(const struct collective_job *c, const struct job *job, int32_t chip[])
 {
     const struct slice *slice = &job->machine.slice;
@@ -124,7 +124,7 @@ static double *pair_bytes(const struct collective_job *c)
     return bytes;
 }
 
-/* Of the chips that the devices are on: joints are beyond it, and so is what single pairs move. */
+/* The bound for the chips of the devices: joints are not included, nor are bytes of single pairs. */
 static int bound_devices(const struct collective_job *c, const struct job *job, double *bound_s,
                          struct status *st)
 {

@@ -58,7 +58,7 @@ int algorithm_refuse_compiled(struct status *st)
                        "--algorithm as-compiled: only compiled text says how; write schedule, xla or best");
 }
 
-/* The schedule: asked for, or the profile's. */
+/* The schedule: as requested, or the profile's. */
 static int read_schedule(struct collective_job *c, const struct job *job, struct status *st)
 {
     const struct point *point = job->point;
@@ -88,7 +88,8 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
     return read_algorithm(c, point->schedule.algorithm, st);
 }
 
-/* Which chips do a collective together: the rings that they walk, whom each sends to, how much each pair moves. */
+/* Finds the chips that run a collective together: their rings, the targets of each, the bytes of each pair.
+ * */
 static int open_axes(struct collective_job *c, const struct job *job, struct status *st)
 {
     const struct mesh *mesh = &job->machine.mesh;
@@ -145,7 +146,8 @@ static int open_pairs(struct collective_job *c, const struct job *job, int32_t c
     return code;
 }
 
-/* Pairs of positions as pairs of devices, in every group of them; and of a shift: each to the one so far on. */
+/* Converts pairs of positions to pairs of devices, in every group; for a shift, each device sends to the one
+ * `offset` further on. */
 static int pair_devices(struct collective_job *c, const struct job *job, const struct call *call,
                         struct status *st)
 {
@@ -246,7 +248,7 @@ static int open_as_is(struct job *job, struct status *st)
     return code;
 }
 
-/* Which rings are walked, and how the array is cut for them, may have been chosen by what they take. */
+/* The rings and the shares of the array may have been chosen by their times, which depend on the size. */
 static int collective_vary(struct job *job, struct status *st)
 {
     struct collective_job *c = job->state;
@@ -289,7 +291,7 @@ struct collective_spec collective_job_spec(const struct job *job)
     return spec;
 }
 
-/* Without rings, all that a chip sends is under way at once: a send to every other. */
+/* Without rings, all sends of a chip are under way at once: one to every other chip. */
 static double collective_sends(const struct job *job)
 {
     const struct collective_job *c = job->state;
@@ -347,7 +349,7 @@ static int collective_build(struct job *job, struct status *st)
     return collective_job_append(job, !job->has_data, &job->program, -1, NULL, st);
 }
 
-/* Which rings are walked, and what formulas say of them. */
+/* Describes the rings, and their formulas. */
 static int describe_rings(struct collective_job *c, const struct job *job, struct result *result,
                           struct status *st)
 {
@@ -370,7 +372,8 @@ static int describe_rings(struct collective_job *c, const struct job *job, struc
     return 0;
 }
 
-/* How the devices lie: "a on x*y*cores: box of 2x2 (x line, y line)". No formula knows of devices. */
+/* Describes the layout of the devices: "a on x*y*cores: box of 2x2 (x line, y line)". There are no formulas
+ * for devices. */
 static void describe_devices(const struct collective_job *c, const struct job *job, struct result *result)
 {
     const struct mesh *mesh = &job->machine.mesh;
@@ -418,7 +421,7 @@ static int collective_describe(const struct job *job, const struct trace *trace,
     return 0;
 }
 
-/* What the collective takes alone, on the rings of its own choice. */
+/* The time of the collective alone, on rings of its own choice. */
 static int time_alone(struct job *job, double *time_s, struct status *st)
 {
     struct program program;
@@ -430,7 +433,7 @@ static int time_alone(struct job *job, double *time_s, struct status *st)
     return code;
 }
 
-/* The job anew, on a machine with its slow links in that way. */
+/* Opens the job again, on a machine that treats slow links in the given way. */
 static int reopen(struct job *job, enum slow_links way, struct status *st)
 {
     collective_close(job->state);
@@ -442,7 +445,7 @@ static int reopen(struct job *job, enum slow_links way, struct status *st)
     return code < 0 ? code : open_as_is(job, st);
 }
 
-/* Slow links are passed, avoided as dead ones are, or set the pace of all, whichever is fastest. */
+/* Slow links are used, avoided like dead links, or set the pace of all, whichever is fastest. */
 static int collective_open(struct job *job, struct status *st)
 {
     struct collective_job *c = job->state;
@@ -470,7 +473,7 @@ static const char *collective_variants(const struct point *point, const char **v
     struct status unknown = {0};
     const struct collective *c = collective_by_name(point->work.op, &unknown);
     if (!c)
-        c = &collectives[0]; /* job_open() will say that there is none */
+        c = &collectives[0]; /* job_open() reports the unknown op */
     *values = c->variant_values;
     return c->variants;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The workload "collective": one collective on one slice. What its point asks for is read in collective_job.c;
- * what its rings are in ring_choice.c; what formulas need to know of it is gathered in collective_case.c.
+ * The workload "collective": one collective on one slice. collective_job.c reads its point; ring_choice.c
+ * chooses its rings; collective_case.c collects the inputs of its formulas.
  */
 #ifndef WORKLOAD_COLLECTIVE_H
 #define WORKLOAD_COLLECTIVE_H
@@ -19,7 +19,7 @@
 struct collective_job {
     const struct collective *collective;
     const struct dtype *dtype;
-    struct axis_list axes;     /* it runs over; none where groups are given */
+    struct axis_list axes;     /* it runs over; none if groups are given */
     char axes_text[AXES_TEXT]; /* "x,y" */
     int group_chips;
     struct ring_choice choice;
@@ -28,38 +28,39 @@ struct collective_job {
     enum all_to_all all_to_all;
     enum pattern pattern;
     enum algorithm algorithm;
-    bool follows; /* `config`, which XLA chose and which fits the rings */
+    bool follows; /* uses `config`, XLA's choice, which fits the rings */
     struct collective_config config;
     int64_t elements;
     int32_t *target;        /* permutes; or NULL */
     int64_t *pair_elements; /* ragged; or NULL */
-    /* Where a chip is several devices: these, of a permute sources and targets, and how they lie. Then there is no choice of rings
-     * here, but in its lowering (lower_devices.h), and no target. */
+    /* If a chip is several devices: these devices (for a permute sources and targets) and their layout. Then
+     * rings are not chosen here, but in the lowering (lower_devices.h), and there is no target. */
     struct groups devices;
     char lie[LAYOUT_TEXT]; /* layout.text */
 };
 
-/* What the builder is to write for a job that is open, which it borrows from; without its rings (ring_choice_spec()). */
+/* The spec for the builder of an open job, from which it borrows; without its rings (ring_choice_spec()). */
 struct collective_spec collective_job_spec(const struct job *job);
 
-/* A fault: of no collective by itself. */
+/* Fails: --algorithm as-compiled does not apply to a collective by itself. */
 int algorithm_refuse_compiled(struct status *st);
 
 /* Appends the collective to a program on the job's slice, as builders do. */
 int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
                           int32_t *after, struct status *st);
 
-/* The collective as formulas see it; the job's program is there already. */
+/* The collective as an input of formulas; the job's program is built already. */
 int collective_case(const struct collective_job *c, const struct job *job, struct formula_case *formula,
                     struct status *st);
 
-/* A time that no schedule of it can beat. */
+/* A lower bound for every schedule of it. */
 int collective_bound(const struct collective_job *c, const struct job *job, double *bound_s,
                      struct status *st);
 
 enum { RAGGED_CHIPS = 1024 };
 
-/* How much each pair of a ragged all-to-all moves, [n][n] elements, the caller's to free; `elements` is the sum over all pairs.
+/* The elements that each pair of a ragged all-to-all moves, [n][n], the caller's to free; `elements` is the
+ * sum over all pairs.
  *
  * "uniform" gives every ordered pair, a chip with itself included, the same; "random:SEED" deals the elements to pairs,
  * each another share, the same for a seed everywhere; the name of a CSV file with the columns from,to,size_bytes gives them one by one (pairs not listed move nothing).

@@ -7,7 +7,7 @@
 #include "study/job.h"
 #include "study/module_job.h"
 
-/* The exchange of tokens on their way to the experts; -1 if there is none. */
+/* The exchange that sends tokens to the experts; -1 if there is none. */
 static int32_t find_exchange(const struct module *module)
 {
     const struct computation *entry = &module->computation[module->entry];
@@ -27,7 +27,7 @@ static int time_exchange(struct module_job *m, int32_t at, double *time_s, struc
     return code < 0 ? code : program_time(&m->lower.program, time_s, st);
 }
 
-/* What comes to the experts' devices by the routing of the one layer. */
+/* Counts the rows that come to the experts' devices by the routing of the one layer. */
 static int count(const struct module_job *m, struct draw_result *result, struct status *st)
 {
     struct experts_loads loads;
@@ -48,7 +48,7 @@ int draws_one(const struct point *point, struct catalog *catalog, int draw, stru
 {
     struct point one = *point;
     struct job job = {.options.model = {.draw = draw, .layers_most = 1}};
-    one.given[option_index(option_by_name("chunks"))] = false; /* the whole exchange, in one */
+    one.given[option_index(option_by_name("chunks"))] = false; /* the whole exchange at once */
     *result = (struct draw_result){0};
     int code = job_open(&job, &one, catalog, st);
     struct module_job *m = code == 0 && module_job_of(&job) ? job.state : NULL;

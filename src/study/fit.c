@@ -23,7 +23,8 @@ static int check_data(const struct fit_data *d, struct status *st)
     return 0;
 }
 
-/* GSL looks at few of its own allocations: what they take, a few times the matrix, is known to be there before it begins. */
+/* GSL does not check all of its allocations: makes sure before it begins that their memory, a few times the
+ * matrix, is available. */
 static bool has_room(const gsl_matrix *x)
 {
     void *volatile room = malloc((1 << 16) + 16 * sizeof(double) * x->size1 * (x->size2 + 2));
@@ -40,7 +41,7 @@ static int solve(bool robust, const gsl_matrix *x, const gsl_vector *y, gsl_vect
         gsl_multifit_robust_workspace *work =
             gsl_multifit_robust_alloc(gsl_multifit_robust_bisquare, x->size1, x->size2);
         int code = work ? gsl_multifit_robust(x, y, c, covariance, work) : GSL_ENOMEM;
-        if (work) /* unlike its like it does not take NULL */
+        if (work) /* unlike similar functions it does not take NULL */
             gsl_multifit_robust_free(work);
         return code;
     }
@@ -91,7 +92,7 @@ int fit_linear(const struct fit_data *d, struct fit *fit, struct status *st)
     gsl_matrix_view x_view = gsl_matrix_view_array(rows, n, m);
     gsl_matrix_view covariance_view = gsl_matrix_view_array(covariance, m, m);
     gsl_vector_view y_view = gsl_vector_view_array(y, n), c_view = gsl_vector_view_array(c, m);
-    gsl_error_handler_t *before = gsl_set_error_handler_off(); /* its own aborts */
+    gsl_error_handler_t *before = gsl_set_error_handler_off(); /* the default handler aborts */
     int solved = solve(d->robust, &x_view.matrix, &y_view.vector, &c_view.vector, &covariance_view.matrix);
     gsl_set_error_handler(before);
     free(rows);
@@ -122,7 +123,8 @@ int fit_relative(const struct fit_data *d, const double time_s[], int rounds, st
         d->weight[i] = 1 / (time_s[i] * time_s[i]);
     for (int round = 0; round < rounds && code == 0; round++) {
         code = fit_linear(d, fit, st);
-        /* a fitted time near 0 would get all the weight: none counts below half of the measured one */
+        /* a fitted time near 0 would get all the weight: fitted times count as at least half of the measured
+         * one */
         for (int i = 0; i < d->points && code == 0; i++) {
             double fitted_s = fmax(time_s[i] - d->residual[i], time_s[i] / 2);
             d->weight[i] = 1 / (fitted_s * fitted_s);
@@ -201,7 +203,7 @@ struct fit_parameter fit_line_predict(const struct fit_line *line, double bytes)
     const struct fit *fit = &line->fit;
     int freedom = fit->points - fit->parameters;
     double value = fit->parameter[0].value + fit->parameter[1].value * bytes;
-    double scatter = fit->spread * value; /* weights are 1/t^2, so the spread is relative */
+    double scatter = fit->spread * value; /* relative, as weights are 1/t^2 */
     double error = sqrt(fit->covariance[0][0] + 2 * bytes * fit->covariance[0][1] +
                         bytes * bytes * fit->covariance[1][1] + scatter * scatter);
     double half = freedom > 0 ? gsl_cdf_tdist_Pinv(0.975, freedom) * error : NAN;
@@ -217,5 +219,5 @@ double fit_outlier_limit(const double relative[], int points, struct status *st)
         size[i] = fabs(relative[i]);
     double deviation = points > 0 ? 1.4826 * gsl_stats_median(size, 1, (size_t)points) : 0;
     free(size);
-    return fmax(FIT_OUTLIER * deviation, 1e-9); /* residuals of rounding alone are nobody's fault */
+    return fmax(FIT_OUTLIER * deviation, 1e-9); /* rounding residuals are no outliers */
 }

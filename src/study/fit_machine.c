@@ -27,7 +27,7 @@ static const char overhead_below_zero[] = "every row has the same number of step
 static const char overhead_negative[] = "the overhead came out below 0 and is held at 0";
 static const char hop_negative[] = "the hop latency came out below 0 and is held at 0";
 
-/* The time of a case where a machine is overhead, hop latency and seconds per byte of a link. */
+/* The time of a case on a machine of overhead, hop latency and seconds per byte of a link. */
 static double time_of(const struct formula_case *c, const double machine[static MACHINE_PARAMETERS])
 {
     struct formula_case at = *c;
@@ -51,7 +51,7 @@ double fit_machine_time_s(const struct fit_machine *machine, const struct formul
     return time_of(c, (double[]){p[MACHINE_OVERHEAD].value, p[MACHINE_HOP].value, 1 / p[MACHINE_LINK].value});
 }
 
-/* Hops that a case pays one after the other: how its time grows with their latency where that is all there is. */
+/* The hops of a case in sequence: the slope of its time by hop latency alone. */
 static double hops_of(const struct formula_case *c)
 {
     struct formula_case one = *c;
@@ -67,13 +67,13 @@ static bool same_hops(const struct formula_case cases[], int points)
     return true;
 }
 
-/* What the steps of a fit share. Parameters that are fitted are in units in which all are about 1. */
+/* The state of a fit. Fitted parameters are scaled so that all are about 1. */
 struct problem {
     const struct formula_case *cases;
     const double *time_s;
     int points;
-    double unit[MACHINE_PARAMETERS], at[MACHINE_PARAMETERS]; /* where the fit is, in units */
-    int free[MACHINE_PARAMETERS], frees;                     /* which parameter the j-th free one is */
+    double unit[MACHINE_PARAMETERS], at[MACHINE_PARAMETERS]; /* the current point of the fit, scaled */
+    int free[MACHINE_PARAMETERS], frees;                     /* index of the j-th free parameter */
     double *x, *y, *weight, *residual;
 };
 
@@ -117,8 +117,8 @@ static int solve(struct problem *p, struct fit *fit, struct status *st)
     return 0;
 }
 
-/* Fits what is not held. What is fitted to a link is seconds per byte; the bandwidth is 1 over that, and its error to
- * first order error / value^2. */
+/* Fits the parameters that are not held. For a link, seconds per byte are fitted; the bandwidth is the
+ * inverse, and its error to first order error / value^2. */
 static int fit_free(struct problem *p, struct fit_machine *machine, struct status *st)
 {
     struct fit fit;
@@ -151,7 +151,7 @@ static int fit_free(struct problem *p, struct fit_machine *machine, struct statu
     return 0;
 }
 
-/* After a fit: holds what came out impossible. Returns true if it must be fitted again. */
+/* After a fit: holds parameters with impossible values. Returns true if the fit must be repeated. */
 static bool hold_impossible(struct fit_machine *machine, double hop_start_s)
 {
     struct fit_parameter *overhead = &machine->fit.parameter[MACHINE_OVERHEAD];

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "study/simulate.h"
 
-/* The settings of a row but for its size, as a command line; NULL if memory is out. */
+/* The settings of a row except its size, as a command line; NULL if memory is out. */
 static char *group_name(const struct measured_row *row)
 {
     char *name = NULL;
@@ -58,7 +58,7 @@ static int find_group(struct fitting *f, struct fitting_row *row, struct status 
     return 0;
 }
 
-/* Does a row meet all conditions "column=value"? Returns 1 or 0, or fails where there is no such column. */
+/* Does a row meet all conditions "column=value"? Returns 1 or 0, or fails if there is no such column. */
 static int meets(const struct csv_table *table, int row, const struct setting *where, struct status *st)
 {
     for (int i = 0; i < where->count; i++) {
@@ -137,14 +137,14 @@ static void points_add(struct points *p, struct fitting_row *row)
     p->formula[p->count++] = row->formula;
 }
 
-/* What could not be fitted is said where the fit would stand; but out of memory is a failure. */
+/* The reason why a group was not fitted is printed instead of its fit; out of memory is a failure. */
 static int keep_reason(const struct status *own, char *reason, size_t room, struct status *st)
 {
     snprintf(reason, room, "%.*s", (int)room - 1, own->text);
     return own->code == STATUS_INPUT ? 0 : status_fail(st, own->code, "%s", own->text);
 }
 
-/* Outliers are found by a robust fit, whichever one is asked for: they pull an ordinary one towards themselves. */
+/* Outliers are always found by a robust fit: they pull an ordinary one towards themselves. */
 static int mark_outliers(struct points *p, struct status *st)
 {
     struct fit_line line;
@@ -178,7 +178,7 @@ static int fit_group(struct fitting *f, int g, bool robust, struct points *p, st
     return mark_outliers(p, st);
 }
 
-/* What the formulas see of a row; without a chip and a slice of its own, or a closed form, nothing. A row of
+/* The case of a row for the formulas; none without a chip and a slice, or without a closed form. A row of
  * nccl-tests' all-to-all counts the data of one chip. */
 static int read_case(struct fitting_row *row, struct catalog *catalog, struct status *st)
 {
@@ -201,7 +201,7 @@ static int read_case(struct fitting_row *row, struct catalog *catalog, struct st
     return 0;
 }
 
-/* "overhead,hop=0.7us": held at the chip's value, or at one that is given. */
+/* "overhead,hop=0.7us": held at the chip's value, or at the given one. */
 static int hold(struct fit_machine *machine, const char *list, struct status *st)
 {
     char name[64];
@@ -317,7 +317,7 @@ int fitting_init(struct fitting *f, const struct settings *settings, struct stat
     const struct setting *where = &settings->of[option_index(option_by_name("where"))];
     int code = measured_read(&f->measured, f->file, settings, st);
     if (code == 0)
-        f->file = f->measured.table.file; /* "stdin" where it is - */
+        f->file = f->measured.table.file; /* "stdin" for - */
     if (code == 0)
         code = gather_rows(f, where, st);
     return code ? code : fit_all(f, settings, st);

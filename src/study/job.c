@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Opens, builds and runs jobs, and says what came out. */
+/* Opens, builds and runs jobs, and fills in their results. */
 #include "study/job.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ int job_open(struct job *job, const struct point *point, struct catalog *catalog
         option_check(point, (enum op_set)job->workload->ops, job->workload->called, st) < 0)
         return st->code;
     if (workload_kind(point->work.op) == ON_TEXT && !listing_of(catalog, point, st))
-        return st->code; /* the fault of the file first, then that no slice is given */
+        return st->code; /* the fault of the file takes precedence over a missing slice */
     int code = machine_open(&job->machine, point, catalog, st);
     program_init(&job->program, &job->machine.slice);
     job->state = calloc(1, job->workload->state_bytes);
@@ -71,7 +71,7 @@ int job_open(struct job *job, const struct point *point, struct catalog *catalog
     return code < 0 ? code : job->workload->open(job, st);
 }
 
-/* The invariants of what the job has made; those of its trace follow when it has run. */
+/* Checks the invariants of what the job has built; those of its trace follow after the run. */
 static int check(const struct job *job, struct status *st)
 {
     int code = slice_check(&job->machine.slice, st);
@@ -95,8 +95,8 @@ int64_t job_batch(const struct grid *grid, int64_t index)
     return grid_with(grid, index, option_by_name("size"), 0);
 }
 
-/* Where job->point differs from what it was in its size alone: the job is open for that, and to be built
- * again, in which it takes what it has. */
+/* If job->point differs from the opened one in its size alone: adapts the job to the new size, to be built
+ * again with the same memory. */
 static int vary(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
@@ -120,7 +120,8 @@ void job_close(struct job *job)
     machine_close(&job->machine);
 }
 
-/* What the workload's loops add to the total of a run; `again` is set where the job's program has to be written out further. */
+/* The time that unwritten loop trips add to the total of a run; `again` is set if more of the program must be
+ * written out. */
 static int settle(struct job *job, const struct trace *trace, bool *again, double *more_s, struct status *st)
 {
     bool further = false;
@@ -145,7 +146,7 @@ static int communication(struct job *job, const struct timing *timing, bool *aga
     return code;
 }
 
-/* What is known before anything runs; of a point that never became a job, what was asked for. */
+/* Fills in what is known before a run; for a point that could not be opened, its settings. */
 static void identify(struct result *result, const struct point *point, const struct job *job)
 {
     const struct slice *slice = &job->machine.slice;
@@ -183,7 +184,7 @@ static void identify(struct result *result, const struct point *point, const str
         mesh_print_mapping(&job->machine.mesh, result->rings);
 }
 
-/* The times; what has a name of its own in what follows is the workload's to say. */
+/* Fills in the times; workload-specific values are set by the workload. */
 static void measure(struct result *result, const struct metrics *m)
 {
     *result->dtype = *result->axes = *result->ring = *result->strategy = '\0';
@@ -202,7 +203,7 @@ static void measure(struct result *result, const struct metrics *m)
     RESULT_PUT(result->status, "ok");
 }
 
-/* What is not asked for is not measured: that takes as long as a small simulation. */
+/* Times are only taken on request: that takes as long as a small simulation. */
 static struct stopwatch start(const struct job *job)
 {
     return job->is_timed ? stopwatch_start() : (struct stopwatch){0};
@@ -250,7 +251,7 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
     return code;
 }
 
-/* The program as the engine runs it, what it counts, and what the result says before it has run. */
+/* The program as the engine runs it, its counts, and the results known before the run. */
 static int prepare(const struct job *job, const struct engine *engine, struct run *run, struct status *st)
 {
     struct timing *timing = &run->timing;
@@ -306,7 +307,7 @@ void run_free(struct run *run)
     timing_free(&run->timing);
 }
 
-/* A result that has no numbers, and a status that says why; of a job that could not be opened, built or run. */
+/* A result without numbers, with a status that says why a job could not be opened, built or run. */
 static void fail(const struct job *job, struct result *result, const struct status *why)
 {
     identify(result, job->point, job);
@@ -320,7 +321,7 @@ void job_result_left(const struct point *point, struct catalog *catalog, const s
 {
     struct status own = {0};
     struct job job = {.point = point, .workload = workload_of(point, &own), .catalog = catalog};
-    machine_open(&job.machine, point, catalog, &own); /* for the names; it need not succeed */
+    machine_open(&job.machine, point, catalog, &own); /* for the names; it may fail */
     fail(&job, result, why);
     RESULT_PUT(result->remat,
                point->schedule.remat == REMAT_AUTO ? "" : pass_remat_name((enum remat)point->schedule.remat));
@@ -332,7 +333,7 @@ void job_result_failed(const struct point *point, struct catalog *catalog, struc
 {
     struct status own = {0};
     struct job job = {0};
-    job_open(&job, point, catalog, &own); /* for the names; it need not succeed */
+    job_open(&job, point, catalog, &own); /* for the names; it may fail */
     fail(&job, result, why);
     job_close(&job);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Steps of a ring that are longer than a hop: what they cost, and the order of mesh axes that has none. */
+/* Steps of a ring that are longer than a hop: their cost, and the order of mesh axes that avoids them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "study/collective_job.h"
 #include "study/ring_choice.h"
 
-/* The axes of the collective last, where neighbours are neighbours; the rest, and they among themselves, as they were. */
+/* Moves the axes of the collective to the end, where neighbours are adjacent; both parts keep their order. */
 static struct axis_list walked_last(const struct collective_job *c, const struct mesh *mesh)
 {
     unsigned walked = axis_list_set(&c->axes);
@@ -39,7 +39,7 @@ static int open_other(const struct collective_job *c, const struct job *job, con
     return code < 0 ? code : ring_choice_open(other, mesh, job->point, st);
 }
 
-/* Looks at one order. Its time, if no step is longer than a hop; else NaN. */
+/* Tries one order. Returns its time if no step is longer than a hop; else NaN. */
 static int try_order(const struct collective_job *c, const struct job *job, const struct axis_list *order,
                      char mesh_text[static AXES_TEXT], double *time_s, struct status *st)
 {
@@ -59,7 +59,7 @@ static int try_order(const struct collective_job *c, const struct job *job, cons
     return code;
 }
 
-/* The first order without long steps, of all where these are not too many. */
+/* The first order without long steps, among all orders if there are not too many. */
 static int find_order(const struct collective_job *c, const struct job *job, char mesh_text[static AXES_TEXT],
                       double *time_s, struct status *st)
 {

@@ -34,7 +34,7 @@ int listing_read(const struct point *point, struct module *module, char path[HLO
     return code;
 }
 
-/* In the line HloModule: frontend_attributes={mesh="dp=4,tp=2",device_order="ring"}. */
+/* Adds to the line HloModule: frontend_attributes={mesh="dp=4,tp=2",device_order="ring"}. */
 int listing_write_mesh(struct module *module, const struct point *point, struct status *st)
 {
     const char *said = module_word(module, module->header);
@@ -49,7 +49,7 @@ int listing_write_mesh(struct module *module, const struct point *point, struct 
     return module->header > 0 ? 0 : status_nomem(st);
 }
 
-/* The point, with the mesh that HLO text says its devices are on, in `mesh`. Returns whether it says one. */
+/* Sets `mesh`, and the point's, from the mesh in HLO text. Returns whether the text has one. */
 static bool read_mesh(const struct listing *text, struct point *point, char mesh[static MESH_TEXT])
 {
     static const char key[] = "frontend_attributes={mesh=\"", order[] = "\",device_order=\"ring\"";
@@ -72,7 +72,8 @@ static void listing_free(struct listing *text)
     free(text);
 }
 
-/* What a listing depends on, as one text: whether it is as written, its trip counts, its path. The caller's to free(). */
+/* Everything that a listing depends on, as one text: whether it is as written, its trip counts, its path. The
+ * caller's to free(). */
 static char *key_of(const struct point *point)
 {
     const struct point_work *work = &point->work;
@@ -171,24 +172,26 @@ static int no_shape(const char *mesh, struct status *st)
 
 static int read_sizes(const char *mesh, struct axes *axes, struct status *st)
 {
-    bool named = strpbrk(mesh, "*:") != NULL; /* "X=x*y" speaks of a slice that is not there */
+    bool named = strpbrk(mesh, "*:") != NULL; /* "X=x*y" refers to axes of a missing slice */
     return named ? no_shape(mesh, st) : axes_parse(mesh, axes, st);
 }
 
-/* Devices that a chip is where a mesh does not say it: of modules, and where nothing runs, its cores, else one. */
+/* The devices of a chip if the mesh does not say: for modules, and if nothing runs, the number of its cores,
+ * else one. */
 static int cores_of(const struct chip *chip, const struct point *point)
 {
     return !point->work.op || workload_kind(point->work.op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
 }
 
-/* The most that it can be: HLO text may be compiled for one or for several, as its devices tell. */
+/* The maximum number: HLO text may be compiled for one or several devices per chip, depending on its device
+ * count. */
 static int most_cores_of(const struct chip *chip, const struct point *point)
 {
     unsigned kind = point->work.op ? workload_kind(point->work.op) : 0;
     return kind == ON_TEXT ? chip->tensorcores : kind == ON_PARTS ? 1 : chip->cores;
 }
 
-/* The slice that the cloud offers for as many devices as a mesh has. */
+/* The slice that the cloud offers for the number of devices of a mesh. */
 static int shape_for_mesh(const struct chip *chip, const struct point *point, char shape[static SLICE_TEXT],
                           struct status *st)
 {
@@ -227,7 +230,8 @@ int machine_read_chips(const char *text, int32_t chip[], int most, struct status
     }
 }
 
-/* The axis that a mesh says has the devices of a chip innermost, "tp=z*cores", -1: none; `chips` gets the mesh without them. */
+/* The mesh axis that has the devices of a chip innermost, "tp=z*cores", -1: none; `chips` gets the mesh
+ * without them. */
 static int said_cores(const char *mesh, char chips[static MESH_TEXT])
 {
     static const char word[] = "cores";
@@ -251,7 +255,7 @@ static int said_cores(const char *mesh, char chips[static MESH_TEXT])
     return found;
 }
 
-/* Lays a mesh that says which axis has the devices of a chip innermost. */
+/* Lays out a mesh with an axis that has the devices of a chip innermost. */
 static int lay_cores(struct machine *machine, const struct point *point, int axis, const char *chips,
                      struct status *st)
 {
@@ -263,7 +267,7 @@ static int lay_cores(struct machine *machine, const struct point *point, int axi
     return code == 0 ? mesh_add_cores(&machine->mesh, axis, cores, st) : code;
 }
 
-/* Lays a mesh by its sizes, or as it says. */
+/* Lays out a mesh by its sizes, or as it says. */
 static int lay_text(struct machine *machine, const struct point *point, struct status *st)
 {
     struct mesh_rule rule = {.order = (enum device_order)point->machine.device_order,
@@ -276,7 +280,8 @@ static int lay_text(struct machine *machine, const struct point *point, struct s
                      : mesh_init(&machine->mesh, &machine->slice, point->machine.mesh, &rule, st);
 }
 
-/* Lays the mesh that HLO text says, if it says one and that fits the slice: if not, its devices are where they are assumed. */
+/* Lays out the mesh in HLO text, if it has one that fits the slice; otherwise the device assignment is
+ * assumed. */
 static int lay_as_written(struct machine *machine, const struct point *point, struct catalog *catalog,
                           struct status *st)
 {
@@ -333,7 +338,7 @@ static int cloud_slice(const char *text, const struct point *point, struct catal
     struct status unknown = {0};
     const struct chip *chip = catalog_chip_of(catalog, &named, &unknown);
     if (!chip)
-        return 0; /* no shape either, as will be said */
+        return 0; /* no shape either, which is reported elsewhere */
     int chips = (int)(lite || strcmp(name, "v5e") == 0 || strcmp(name, "v6e") == 0 ? cores : cores / 2);
     if (boxes_offered(chip, chips, &box, st) < 0)
         return status_prefix(st, "slice '%s': ", text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * machine: what a point runs on: its chip, its slice and the mesh laid on that.
+ * machine: the machine of a point: its chip, its slice and the mesh laid out on it.
  *
  * A slice that is not given is the one that the chip's cloud offers for as many chips as the mesh has devices. Chips that
  * were loaded already are kept in a catalog, so that a sweep reads each chip's file once.
@@ -28,8 +28,8 @@ struct catalog {
 };
 const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum chip_profile profile,
                                 struct status *st);
-/* The chip of a point: where no profile is asked for, HLO text runs on the measured one if the chip's file has it, all else on the
- * book's. */
+/* The chip of a point. Without --profile, HLO text uses the measured profile if the chip's file has one,
+ * everything else the book's. */
 const struct chip *catalog_chip_of(struct catalog *catalog, const struct point *point, struct status *st);
 void catalog_free(struct catalog *catalog);
 
@@ -37,17 +37,17 @@ void catalog_free(struct catalog *catalog);
  * for each slice, and stdin can be the module of several points. */
 struct listing {
     struct listing *next;
-    char *key; /* what of the point it depends on */
+    char *key; /* everything it depends on */
     struct module module;
-    char path[HLO_PATH];           /* what was read */
-    int disguised;                 /* reduce-scatters found, which stand in the module as such */
-    struct memory_analysis memory; /* of a scheduled one as it is written */
+    char path[HLO_PATH];           /* the file that was read */
+    int disguised;                 /* reduce-scatters found, which replace the originals in the module */
+    struct memory_analysis memory; /* of a scheduled text, as written */
 };
 
-/* Says in a module's header on which mesh its devices are, unless that says something of the kind already. */
+/* Writes the mesh of the devices into a module's header, unless it already has such an entry. */
 int listing_write_mesh(struct module *module, const struct point *point, struct status *st);
 
-/* That of a point, read if the catalog does not have it; NULL if that failed. */
+/* The listing of a point, read if it is not in the catalog yet; NULL after a failure. */
 const struct listing *listing_of(struct catalog *catalog, const struct point *point, struct status *st);
 
 /* Reads it for a caller who frees the module. As compilers write it; or, since TPUs run them so, with reduce-scatters for what
@@ -66,16 +66,17 @@ struct machine {
     struct slice slice;
     struct mesh mesh;
     enum slow_links slow_links;
-    bool meshed, of_text; /* the mesh was asked for; or HLO text says it (listing_write_mesh()) */
+    bool meshed, of_text; /* the mesh was given; or HLO text has it (listing_write_mesh()) */
 };
 
 int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
                  struct status *st);
-/* Does a machine have links that are alive and slower than as built? And the same machine with them in another way. */
+/* Does a machine have live links slower than as built? And: the same machine that treats them in another way.
+ * */
 bool machine_has_slow_links(const struct machine *machine);
 int machine_set_slow_links(struct machine *machine, enum slow_links way, const struct point *point,
                            struct catalog *catalog, struct status *st);
-/* Reads "0-3,7,6" into chip[] and returns how many they are; `most` is the room. */
+/* Reads "0-3,7,6" into chip[] and returns their number; `most` is the room. */
 int machine_read_chips(const char *text, int32_t chip[], int most, struct status *st);
 void machine_close(struct machine *machine);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is known of a matmul without running it: what no schedule beats, which outputs there could be, where its rings lie. */
+/* Facts about a matmul without running it: lower bounds, possible outputs, the layout of its rings. */
 #include "study/matmul_job.h"
 
 #include <math.h>
@@ -103,7 +103,7 @@ int matmul_bound(const struct module *module, const struct mesh *mesh, const str
     return code;
 }
 
-/* The product, cut as its operands are; and the axes over which its sums are partial. */
+/* The product, sharded as its operands are; and the axes over which its sums are partial. */
 static struct tensor product_of(const struct chain *chain, struct axis_list *over)
 {
     const struct tensor *left = &chain->left, *right = &chain->right;
@@ -124,7 +124,7 @@ static struct tensor product_of(const struct chain *chain, struct axis_list *ove
     return product;
 }
 
-/* What a collective of the partial sums takes, simulated. */
+/* The simulated time of a collective of the partial sums. */
 static int choice_s(enum collective_id op, const struct tensor *product, const struct axis_list *over,
                     const struct job *job, double *time_s, struct status *st)
 {
@@ -185,7 +185,7 @@ int matmul_choices(const struct chain *chain, int products, const struct job *jo
         units_print_time(scatter_s, time[1]));
 }
 
-/* Is an instruction the first permute of a loop? Then over which axes. */
+/* Is an instruction the first permute of a loop? If so, over which axes? */
 static bool begins_loop(const struct module *module, int32_t at, const struct mesh *mesh,
                         struct axis_list *over)
 {
@@ -196,7 +196,7 @@ static bool begins_loop(const struct module *module, int32_t at, const struct me
            mesh_parse_axes(mesh, axes, over, NULL) >= 0;
 }
 
-/* One step of all chips, one way, simulated. */
+/* The simulated time of one step of all chips, in one direction. */
 static int time_step(const struct ring *ring, const struct slice *slice, double bytes, double *time_s,
                      struct status *st)
 {
@@ -247,7 +247,7 @@ int matmul_print_rings(const struct module *module, const struct mesh *mesh, cha
         struct ring ring;
         if (!begins_loop(module, at, mesh, &over) || !module_label(module, at, "loop", loop, sizeof loop) ||
             strcmp(loop, last) == 0)
-            continue; /* the other way round of the same loop */
+            continue; /* the other direction of the same loop */
         snprintf(last, sizeof last, "%s", loop);
         if (ring_of_loop(&ring, mesh, &over, st) < 0)
             return st->code;

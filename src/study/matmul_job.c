@@ -39,7 +39,7 @@ static int print_axes(const struct module *base, const struct mesh *mesh, char t
     return 0;
 }
 
-/* Looks through the step, and refuses options of schedules where there is nothing that they could change. */
+/* Examines the step, and refuses schedule options that could not change anything. */
 static int check_schedule(struct matmul_job *m, const struct point *point, struct status *st)
 {
     const struct module *base = &m->m.step.base;
@@ -62,7 +62,8 @@ static int check_schedule(struct matmul_job *m, const struct point *point, struc
     return 0;
 }
 
-/* The chip has a rate for every product; a rate or a precision that was given is of one of them. */
+/* Checks that the chip has a rate for every product, and that a given rate or precision is used by one of
+ * them. */
 static int check_rates(struct matmul_job *m, const struct point *point, struct status *st)
 {
     const struct roofline *roofline = &m->m.options.roofline;
@@ -104,7 +105,7 @@ static int read_expr(struct matmul_job *m, const struct job *job, struct status 
     return 0;
 }
 
-/* A base that there could be, and what it is bound by. */
+/* Adds an alternative base, and its lower bound. */
 static int add_other(struct matmul_job *m, const struct mesh *mesh, const struct chain_plan *plan, bool keep,
                      struct status *st)
 {
@@ -123,7 +124,7 @@ static int add_other(struct matmul_job *m, const struct mesh *mesh, const struct
     return code;
 }
 
-/* All subsets of the choices, most of which are one dim or two. */
+/* Adds all subsets of the choices; most have one or two dims. */
 static int add_gathers(struct matmul_job *m, const struct mesh *mesh, struct status *st)
 {
     bool keep = m->m.step.asked == OVERLAP_WAYS && m->m.step.point->schedule.gather == GATHER_AUTO;
@@ -155,7 +156,7 @@ static int by_least(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Loops that are named are to be seen: they are made of the textbook's plan, as --gather is of it. */
+/* A loop strategy that is named must be visible: it uses the textbook's plan, as --gather does. */
 static bool is_planned(const struct matmul_job *m)
 {
     const struct point *point = m->m.step.point;
@@ -197,7 +198,7 @@ static const char *gather_name(const struct matmul_job *m)
     return after == 0 ? "before" : after == m->chain.choices ? "after" : "mixed";
 }
 
-/* What the textbook's plans take instead. */
+/* The time of the textbook's plans instead. */
 static void print_textbook(const struct matmul_job *m, char text[static RESULT_LINE])
 {
     char time[UNITS_TEXT];
@@ -245,7 +246,7 @@ static void matmul_close(void *state)
     module_job_close(m);
 }
 
-/* The same schedule on a copy with small dims, with numbers. */
+/* Runs the same schedule on a copy with small dims, with numbers. */
 static int verify_small(const struct matmul_job *m, const struct job *job, struct status *st)
 {
     enum { SMALL = 48, SEED = 3 };
@@ -274,7 +275,7 @@ static int matmul_build(struct job *job, struct status *st)
     return code == 0 && job->point->run.check ? verify_small(job->state, job, st) : code;
 }
 
-/* What is communicated and multiplied, one product after the other, and at what precision. */
+/* Prints collectives and products in sequence, and their precision. */
 static void print_plan(const struct matmul_job *m, int cores, char text[static RESULT_LINE])
 {
     int passes = m->m.options.roofline.passes;
@@ -284,7 +285,7 @@ static void print_plan(const struct matmul_job *m, int cores, char text[static R
         text_add(text, RESULT_LINE, "; f32 as %d bf16 pass%s", passes, passes > 1 ? "es" : "");
 }
 
-/* Is a collective written as such, and not as permutes of a loop? */
+/* Does the module have collectives other than permutes of loops? */
 static bool has_collectives(const struct module *module)
 {
     bool has = false;

@@ -3,10 +3,11 @@
 /*
  * matmul_job: the workload "matmul": a chain of sharded products, as a module.
  *
- * What the output has cut less than an operand may be gathered before the product or after it. The step's own base has it as
- * --gather says, else before; where the strategy is auto and nothing was said, the bases with it elsewhere are tried, too. So are,
- * unless --plan textbook, --gather or a strategy of loops says otherwise, all other plans of the last product (model/tensor.h), those first that
- * take the least by their bounds: once a base is faster than that, the others are not simulated.
+ * If the output is sharded less than an operand, the all-gather may be before the product or after it. The
+ * step's own base follows --gather, by default before; if the strategy is auto and --gather is not given, the
+ * alternatives are tried, too. So are, unless --plan textbook, --gather or a strategy of loops says
+ * otherwise, all other plans of the last product (model/tensor.h), those first that take the least by their
+ * bounds: once a base is faster than that, the others are not simulated.
  */
 #ifndef MATMUL_JOB_H
 #define MATMUL_JOB_H
@@ -19,8 +20,8 @@ struct matmul_job {
     struct expr expr;
     struct chain chain;    /* its module is the step's base */
     struct chain_plan own; /* plan of that base: the textbook's */
-    bool takes_passes;     /* f32 products are computed as passes of bf16 */
-    double bound_s;        /* of all bases that there could be */
+    bool takes_passes;     /* f32 products are computed in passes of bf16 */
+    double bound_s;        /* of all possible bases */
     char op[EXPR_TEXT];
 };
 
@@ -36,9 +37,9 @@ struct bounds {
 int matmul_bound(const struct module *module, const struct mesh *mesh, const struct roofline *roofline,
                  struct bounds *bounds, struct status *st);
 
-/* What could become of a product's partial sums, where the notation does not say: the outputs that could be written, and what
- * each costs, simulated, as the end of the message that refuses it. `chain` says which of so many products it is. Returns the
- * status's code. */
+/* The possible outputs for a product's partial sums, if the notation leaves them open, with the simulated
+ * cost of each, as the end of the message that refuses it. `chain` knows which of the products it is. Returns
+ * the status's code. */
 int matmul_choices(const struct chain *chain, int products, const struct job *job, struct status *st);
 
 /* A loop of permutes steps round one ring, however many physical axes its mesh axes lie on: what that ring is, and what a step

@@ -6,7 +6,7 @@
 
 #include "model/numbers.h"
 
-/* Devices that should hold the same may differ by so much, relatively: they may add in another order. */
+/* The relative difference allowed between devices with the same data: they may add in another order. */
 static const double alike_frac = 1e-9;
 
 static struct array *arrays(int n, struct status *st)
@@ -37,7 +37,7 @@ static int run(const struct model *model, const struct module *module, const cha
     return code;
 }
 
-/* A model may be of another size on another mesh: then there is nothing to hold it against. */
+/* A model may have another size on another mesh: then there is no reference to compare with. */
 static int check_shapes(const struct model_eval *eval, const struct model_step *step, struct status *st)
 {
     for (int o = 0; o < eval->outputs; o++)
@@ -114,7 +114,7 @@ static void learn(const struct model *model, double rate, const struct array out
     }
 }
 
-/* One batch through a part, whose results become inputs of others. */
+/* Runs one batch through a part, whose results become inputs of others. */
 static int run_part(const struct parts *parts, int which, struct array *in[], double *loss, struct status *st)
 {
     const struct part *part = &parts->part[which];

@@ -25,7 +25,7 @@ static int refuse_loops(const char *option, struct status *st)
                        option);
 }
 
-/* Without --strategy nothing of a model is a loop: what it communicates is what is issued. */
+/* Without --strategy a model has no loops: collectives are issued as they are. */
 static int read_strategy(struct model_step *step, struct status *st)
 {
     static const char *const loops[] = {"all-reduce", "loop"};
@@ -42,7 +42,7 @@ static int read_strategy(struct model_step *step, struct status *st)
     return 0;
 }
 
-/* Chunks are of all-reduces that are loops, or of what is sent to experts. */
+/* --chunks applies to all-reduces in loops, or to the exchange of experts. */
 static int check_chunks_used(const struct model_step *step, struct status *st)
 {
     if (!option_is_given(step->point, "chunks") || step->model.experts)
@@ -62,7 +62,7 @@ bool model_step_ends_in(const struct module *base, int32_t at, enum opcode opcod
            module_at(base, module_operand(base, dot, 1))->opcode != HLO_ALL_GATHER;
 }
 
-/* --all-reduce is of loops that a product ends in. */
+/* --all-reduce applies to loops that end a product. */
 static int check_all_reduces(const struct model_step *step, struct status *st)
 {
     bool reduces = false;
@@ -74,14 +74,14 @@ static int check_all_reduces(const struct model_step *step, struct status *st)
                              "--all-reduce does not apply: no product ends in an all-reduce");
 }
 
-/* A pass, and whether it is to be run; those that look so many layers ahead take their number. */
+/* A pass, and whether it runs; passes that look layers ahead get their number. */
 struct pass_row {
     bool runs;
     int (*pass)(const struct module *, struct module *, struct status *);
     int (*ahead)(const struct module *, int layers, struct module *, struct status *);
 };
 
-/* Replaces a module by what passes make of it, one after the other, as far as they find anything to do. */
+/* Applies passes to a module one after the other; a pass that finds nothing leaves it unchanged. */
 static int go_on(struct module *module, const struct pass_row rows[], int count, int layers,
                  struct status *st)
 {
@@ -119,7 +119,7 @@ static int reserve(struct model_step *step, struct status *st)
     return step->way && step->ahead ? 0 : status_nomem(st);
 }
 
-/* Do all axes of a slice wrap that have more than one chip? */
+/* Do all axes of a slice with more than one chip wrap? */
 static bool all_wrap(const struct slice *slice)
 {
     bool all = true;
@@ -227,7 +227,8 @@ static bool is_naive(const struct model_step *step)
     return true;
 }
 
-/* Does the model have loops as XLA writes them by default? A strategy that is named, or gathers that start ahead, are instead. */
+/* Does the model have loops as XLA writes them by default? A named strategy, or gathers that start ahead,
+ * replace them. */
 static bool has_windowed(const struct model_step *step)
 {
     return step->asked == OVERLAP_NAIVE && !option_is_given(step->point, "strategy") &&
@@ -262,7 +263,7 @@ static bool is_collective(const struct model_step *step, int32_t at)
     return opcode_info(module_at(&step->base, at)->opcode)->class == CLASS_COLLECTIVE && !step->ahead[at];
 }
 
-/* Collectives of one class: what is best for one is best for all. */
+/* Are two collectives of one class? The best way for one is the best for all. */
 static bool alike(const struct model_step *step, int32_t a, int32_t b)
 {
     const struct module *base = &step->base;
@@ -272,13 +273,13 @@ static bool alike(const struct model_step *step, int32_t a, int32_t b)
         module_number(base, a, ATTR_REPLICA_GROUPS, -1) != module_number(base, b, ATTR_REPLICA_GROUPS, -1) ||
         module_number(base, a, ATTR_DIMENSIONS, -1) != module_number(base, b, ATTR_DIMENSIONS, -1))
         return false;
-    const char *key = step->of_chain ? "layer" : "phase"; /* the products of a chain are few */
+    const char *key = step->of_chain ? "layer" : "phase"; /* a chain has few products */
     module_label(base, a, key, phase[0], TALLY_WORD);
     module_label(base, b, key, phase[1], TALLY_WORD);
     return strcmp(phase[0], phase[1]) == 0;
 }
 
-/* Sets the way of all collectives that are like one; of all there are, if that is negative. */
+/* Sets the way of all collectives of the class of `like`; of all collectives if that is negative. */
 static void set_way(struct model_step *step, int32_t like, enum overlap_way way)
 {
     for (int32_t at = 0; at < step->base.instructions; at++)
@@ -295,7 +296,7 @@ static bool leads_class(const struct model_step *step, int32_t at)
     return is_collective(step, at);
 }
 
-/* The best so far; another way has to be better by more than rounding. */
+/* The best so far; another way must be better by more than rounding. */
 struct trial {
     const struct model_step_timer *timer;
     struct module best;
@@ -320,8 +321,9 @@ static int try_way(struct model_step *step, struct trial *trial, bool *better, s
     return code;
 }
 
-/* The best way of all collectives that are like one, of the whole step where that is negative; the others are as they are.
- * Ways are tried in turn, but the one that has been tried (OVERLAP_WAYS: none), and the simpler one is taken on a tie. */
+/* Finds the best way for all collectives of the class of `like`, or for the whole step if that is negative,
+ * with the others unchanged. Ways are tried in turn, except `tried` (OVERLAP_WAYS: none), and on a tie the
+ * simpler one wins. */
 static int choose_way(struct model_step *step, struct trial *trial, int32_t like, enum overlap_way tried,
                       enum overlap_way *best, struct status *st)
 {
@@ -339,7 +341,7 @@ static int choose_way(struct model_step *step, struct trial *trial, int32_t like
     return code;
 }
 
-/* One way for the whole step, then each class by itself. */
+/* Chooses one way for the whole step, then one for each class. */
 static int choose_ways(struct model_step *step, struct trial *trial, enum overlap_way *whole, bool *mixed,
                        struct status *st)
 {
@@ -356,7 +358,7 @@ static int choose_ways(struct model_step *step, struct trial *trial, enum overla
     return code;
 }
 
-/* Writes the best; the ways are set as they are in it. */
+/* Writes the best module; `way` is left set to its ways. */
 static int choose(struct model_step *step, const struct model_step_timer *timer, struct module *module,
                   struct status *st)
 {

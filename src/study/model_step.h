@@ -6,9 +6,10 @@
  *     model -> recompute (--remat) -> [ base ] -> overlap (--strategy) -> combine (--combine)
  *                                              -> prefetch, postpone (--prefetch) -> what is lowered
  *
- * Up to the base everything follows from the workload file and the mesh. How collectives overlap products may have to be
- * found by simulation: `auto` tries all ways for the whole step, takes the best, and then looks at each class of collectives
- * (same opcode, groups and shape in the same phase) whether another way is better still.
+ * Up to the base everything follows from the workload file and the mesh. The overlap of collectives and
+ * products may be chosen by simulation: `auto` tries all ways for the whole step, takes the best, and then
+ * looks at each class of collectives (same opcode, groups and shape in the same phase) whether another way is
+ * better still.
  *
  * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with model_step_free(), safe when zeroed; the point
  * and the mesh are borrowed.
@@ -27,17 +28,17 @@ enum { MODEL_STRATEGY = 24 };
 struct model_step {
     const struct point *point;
     const struct mesh *mesh;
-    struct model model; /* what goes in and comes out; its module has become the base */
+    struct model model; /* inputs and outputs; its module has become the base */
     struct module base;
     bool of_chain;
     enum overlap_way asked;        /* OVERLAP_WAYS: auto */
     enum overlap_way *way;         /* [base.instructions] of each collective */
     bool *ahead;                   /* [base.instructions] gathers that --prefetch starts ahead: never loops */
     char strategy[MODEL_STRATEGY]; /* as results show it: "uni", "auto:bidi", "auto:mixed" */
-    double least_s;                /* what it takes, where auto was found by simulation; else 0 */
+    double least_s;                /* the time of auto if found by simulation; else 0 */
 };
 
-/* Who says what a module takes; the context is the caller's. */
+/* A function that times a module; the context is the caller's. */
 struct model_step_timer {
     void *context;
     int (*time)(void *context, const struct module *module, double *time_s, struct status *st);
@@ -46,11 +47,11 @@ struct model_step_timer {
 /* Is instruction `at` a collective of this kind that comes after a product of which no operand is gathered? */
 bool model_step_ends_in(const struct module *base, int32_t at, enum opcode opcode);
 
-/* A model as all strategies begin with it: what is recomputed, and what runs with what reads it. */
+/* The base of a model for all strategies: after recomputation and fusion. */
 int model_step_base(const struct point *point, const struct model *model, struct module *base,
                     struct status *st);
 
-/* Reads the model and makes the base; options may be NULL. Finds all that is wrong with the input. */
+/* Reads the model and makes the base; options may be NULL. Finds every fault of the input. */
 int model_step_open(struct model_step *step, const struct point *point, const struct model_options *options,
                     const struct mesh *mesh, struct status *st);
 /* The same of a chain of products (model/chain.h), whose module becomes the base, and is the step's own from now on. There,
@@ -59,11 +60,12 @@ int model_step_open_chain(struct model_step *step, const struct point *point, co
                           struct module *module, struct status *st);
 void model_step_free(struct model_step *step);
 
-/* Writes what is lowered. The timer is asked where the strategy is auto; without one (NULL) auto is naive. */
+/* Writes the module to be lowered. If the strategy is auto, the timer is used; without one (NULL) auto is
+ * naive. */
 int model_step_write(struct model_step *step, const struct model_step_timer *timer, struct module *module,
                      struct status *st);
 
-/* The same with the ways that were found for another step, which differs in sizes only. */
+/* The same with the ways chosen for another step, which differs in sizes only. */
 int model_step_write_as(struct model_step *step, const struct model_step *like, struct module *module,
                         struct status *st);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A module as a workload: read, laid on the slice, lowered. */
+/* A module as a workload: reads it, lays it out on the slice, and lowers it. */
 #include "study/module_job.h"
 
 #include <math.h>
@@ -20,7 +20,8 @@ bool module_job_matches(const struct point *point)
     return op == ON_TEXT || (op == ON_MODEL && !point->work.has_parts);
 }
 
-/* The file that says where the devices are: --devices, or devices.csv beside HLO text where no mesh says it. NULL: none. */
+/* The file with the device assignment: --devices, or devices.csv beside HLO text without a mesh. NULL: none.
+ * */
 static const char *devices_file(struct module_job *m, const struct point *point, const struct mesh *mesh)
 {
     const char *slash = strrchr(m->path, '/');
@@ -31,7 +32,8 @@ static const char *devices_file(struct module_job *m, const struct point *point,
     return access(m->devices, R_OK) == 0 ? m->devices : NULL;
 }
 
-/* Nobody said where they are: as many on each chip as fill the slice, of a chip that can be run both ways, too. */
+/* Without a device assignment: as many devices on each chip as fill the slice, if the chip can run in both
+ * modes. */
 static int assume_cores(const struct slice *slice, const struct chip *chip, int devices)
 {
     int cores = placement_cores(slice, devices, chip->cores);
@@ -76,7 +78,7 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
     return code;
 }
 
-/* As many layers as the module has. */
+/* Sets the layer options from the module's layers. */
 static void set_layers(struct module_job *m, const struct job *job)
 {
     m->options.layers = m->step.model.layers_built;
@@ -87,7 +89,7 @@ static void set_layers(struct module_job *m, const struct job *job)
         m->options.layer_reach = 1; /* what comes back from the host */
 }
 
-/* A model's step, of so many layers as its options say at most. */
+/* Opens a model's step with at most as many layers as its options say. */
 static int open_step(struct module_job *m, const struct job *job, struct status *st)
 {
     int code = model_step_open(&m->step, job->point, &m->model, &job->machine.mesh, st);
@@ -113,7 +115,7 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     return code < 0 ? code : open_step(m, job, st);
 }
 
-/* The same with twice as many layers. */
+/* Opens it again with twice as many layers. */
 static int add_layers(struct module_job *m, const struct job *job, struct status *st)
 {
     m->unsteady = false;
@@ -126,7 +128,7 @@ static int add_layers(struct module_job *m, const struct job *job, struct status
     return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
 }
 
-/* HLO text, which stays the catalog's. */
+/* Uses HLO text, which stays in the catalog. */
 static int take_text(struct module_job *m, const struct job *job, struct status *st)
 {
     const struct listing *text = listing_of(job->catalog, job->point, st);
@@ -161,8 +163,7 @@ int module_job_lay(struct module_job *m, struct job *job, const struct mesh *mes
     m->options.roofline.cores = code == 0 ? m->chip_devices : 1;
     m->options.roofline.step = !module_products_alone(m->of_model ? &m->step.base : &m->module);
     if (!m->options.roofline.step || m->options.compute != COMPUTE_ROOFLINE)
-        m->options.contention_frac =
-            0; /* found on models' steps; what was compiled has estimates of its own */
+        m->options.contention_frac = 0; /* fitted to models' steps; compiled text has its own estimates */
     return code < 0 ? code
                     : module_options_apply(point, m->of_model ? &m->step.base : &m->module,
                                            &m->options.roofline, st);
@@ -194,7 +195,7 @@ void module_job_close(void *state)
     free(m->op_cost);
 }
 
-/* A base, as it is fastest. */
+/* A base with its fastest ways. */
 struct choice {
     struct model_step step;
     struct module module;
@@ -238,7 +239,7 @@ int module_job_time(const struct module_job *m, const struct lower_options *opti
     return code;
 }
 
-/* The plan that is fastest as it stands, without loops: those that take the least by their bounds come first. NULL: none. */
+/* The fastest plan without loops: plans are tried in ascending order of their bounds. NULL: none. */
 static int find_plan(struct module_job *m, struct other_base **fastest, struct status *st)
 {
     int code = 0;
@@ -253,7 +254,7 @@ static int find_plan(struct module_job *m, struct other_base **fastest, struct s
     return code;
 }
 
-/* Tries the other bases, but of the plans only the fastest, and takes one that is faster. */
+/* Tries the other bases, but only the fastest of the plans, and keeps one that is faster. */
 static int try_others(struct module_job *m, struct choice *best, struct status *st)
 {
     struct other_base *fastest = NULL;

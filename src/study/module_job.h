@@ -2,7 +2,7 @@
 /*
  * module_job: the workload "module": a step of a model, or a program of XLA's, lowered and run.
  *
- * The point's op names the file. Reports look in here for what single instructions took.
+ * The point's op names the file. Reports read the times of single instructions here.
  */
 #ifndef WORKLOAD_MODULE_JOB_H
 #define WORKLOAD_MODULE_JOB_H
@@ -16,15 +16,15 @@
 
 struct module_job {
     struct module module;
-    const struct listing *text; /* whose module it is, which stays the catalog's; NULL: its own */
+    const struct listing *text; /* the owner of the module, in the catalog; NULL: its own module */
     bool of_model;
-    struct model_step step;     /* of a model, or a matmul: what the module is made of */
+    struct model_step step;     /* of a model, or a matmul: the source of the module */
     struct model_options model; /* of a model: how much of it is built */
     bool unsteady;              /* layers have to be added to it */
-    char path[HLO_PATH];        /* what was read */
-    char devices[HLO_PATH];     /* of HLO text: devices.csv beside it, whether it is there or not */
-    bool assumed;               /* nothing says where its devices are */
-    int chip_devices;           /* that share a chip's peak and HBM, also where some of them are idle */
+    char path[HLO_PATH];        /* the file that was read */
+    char devices[HLO_PATH];     /* of HLO text: devices.csv beside it, which may not exist */
+    bool assumed;               /* the device assignment is assumed */
+    int chip_devices;           /* that share a chip's peak and HBM, even if some are idle */
     int disguised;              /* reduce-scatters that are written as all-reduce and slice */
     struct placement placement;
     struct csv_table op_cost_table;
@@ -43,7 +43,7 @@ struct module_job {
     struct lower lower;
 };
 
-/* Is what runs at the point a module? */
+/* Does the point run a module? */
 bool module_job_matches(const struct point *point);
 
 /* Reads the module that a point is: HLO text, with reduce-scatters for those in disguise unless it is as_written; or the
@@ -52,10 +52,10 @@ bool module_job_matches(const struct point *point);
 int module_job_read(const struct point *point, struct catalog *catalog, struct module *module,
                     char path[HLO_PATH], int *disguised, struct status *st);
 
-/* The job's module, NULL where it runs none. */
+/* The job's module, NULL if it has none. */
 const struct module_job *module_job_of(const struct job *job);
 
-/* What the module takes by other options than its own. */
+/* The time of the module with other options. */
 int module_job_time(const struct module_job *m, const struct lower_options *options, double *time_s,
                     struct status *st);
 
