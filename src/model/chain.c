@@ -46,7 +46,8 @@ static void declare(const struct expr *expr, const struct axes *axes, struct cha
     model->builder.what = NULL;
 }
 
-/* Are the sums partial, and is that all there is? An axis that cuts rows and columns is a mistake that no output would cure. */
+/* Are the sums partial, and is there no other fault? An axis that shards both rows and columns is a fault
+ * that no output would fix. */
 static bool is_partial(const struct tensor *left, const struct tensor *right)
 {
     int batches = tensor_batches(left, right);
@@ -59,7 +60,7 @@ static bool is_partial(const struct tensor *left, const struct tensor *right)
     return a->count > 0 && b->count > 0 && a->axis[0] == b->axis[0] && !(rows & columns);
 }
 
-/* A dim of the last product: how its operand is cut. */
+/* The sharding of the operand's dim behind a dim of the last product. */
 static const struct axis_list *own_cut(const struct tensor *left, const struct tensor *right, int o)
 {
     int own = left->dims - 1;
@@ -81,7 +82,7 @@ static bool may_wait(const struct tensor *left, const struct tensor *right, cons
     return common < own->count;
 }
 
-/* Partial sums are gathered after their product anyway, so that they leave no choice. */
+/* Partial sums are gathered after their product anyway, so they leave no choice. */
 static unsigned find_choices(const struct tensor *left, const struct tensor *right,
                              const struct tensor *wanted)
 {
@@ -99,7 +100,7 @@ static int multiply(const struct expr *expr, struct chain *chain, int i, const s
     struct builder *b = &chain->model.builder;
     bool last = i == expr->operands - 2, says = last && expr->has_output;
     struct tensor left = *out, right = chain->model.input[i + 1].tensor, wanted = tensor_of(&expr->output);
-    struct tensor first = wanted; /* what the product makes, before what waits is gathered */
+    struct tensor first = wanted; /* the product before the gathers after it */
     chain->dtype = type_of(expr, chain->dtype, i);
     b->layer = i + 1;
     if (says && wanted.dims == left.dims + right.dims - 2)
@@ -137,7 +138,7 @@ int chain_build(const struct expr *expr, const struct axes *axes, const struct c
     return model_end(&chain->model, name, &out, false, st);
 }
 
-/* A chain's module in words: from each product back through what its operands have gone through. */
+/* Describes a chain's module in words: for each product, how its operands were made. */
 
 struct words {
     const struct module *module;
@@ -151,7 +152,7 @@ static enum opcode opcode_of(const struct words *w, int32_t at)
     return module_at(w->module, at)->opcode;
 }
 
-/* " columns", " dim 1"; of what has no dim "". */
+/* Prints " columns" or " dim 1"; "" for an instruction without a dim. */
 static void say_dim(struct words *w, int32_t at)
 {
     int64_t dim = module_number(w->module, at, ATTR_DIMENSIONS, -1);
@@ -161,7 +162,8 @@ static void say_dim(struct words *w, int32_t at)
         text_add(w->text, w->room, " dim %lld", (long long)dim);
 }
 
-/* One collective, or the own part: "all-gather left columns over Y". What only renames or reorders a value says nothing. */
+/* Prints one collective, or the own block: "all-gather left columns over Y". Instructions that only rename or
+ * reorder a value print nothing. */
 static void say_move(struct words *w, int32_t at, const char *whose)
 {
     char axes[TALLY_AXES];
@@ -172,7 +174,7 @@ static void say_move(struct words *w, int32_t at, const char *whose)
     text_add(w->text, w->room, "%s%s", w->begun ? ", then " : "",
              moves ? opcode_info(opcode)->name : "take the own part of");
     w->begun = true;
-    if (opcode != HLO_REDUCE_SCATTER && opcode != HLO_ALL_REDUCE) /* which only the output is */
+    if (opcode != HLO_REDUCE_SCATTER && opcode != HLO_ALL_REDUCE) /* these only apply to the output */
         text_add(w->text, w->room, " %s", whose);
     if (!moves)
         return;
@@ -182,7 +184,7 @@ static void say_move(struct words *w, int32_t at, const char *whose)
         text_add(w->text, w->room, strchr(axes, ',') ? " over (%s)" : " over %s", axes);
 }
 
-/* What a value has gone through since it was a parameter or a product: the oldest first. */
+/* Prints the instructions between a parameter or product and a value, the oldest first. */
 static void say_moves(struct words *w, int32_t at, const char *whose)
 {
     enum opcode opcode = opcode_of(w, at);
@@ -221,7 +223,7 @@ char *chain_explain(const struct module *module, char *text, size_t room)
     return text;
 }
 
-/* Numbers through a chain's module, against the plain product. */
+/* Runs numbers through a chain's module, and compares with the plain product. */
 
 /* Small whole numbers: sums stay exact. */
 static int draw(const struct tensor *tensor, uint64_t *state, struct array *array, struct status *st)
@@ -275,7 +277,7 @@ static int define(const struct model *model, const struct array operand[], struc
             product.dim[product.dims++] = right->dim[d];
         array_free(&left);
         dtype = i + 1 < model->inputs ? expr_wider(dtype, model->input[i].dtype) : model->output[0].dtype;
-        if (code == 0 && dtype_is_whole(dtype)) /* whole numbers wrap around, in the module too */
+        if (code == 0 && dtype_is_whole(dtype)) /* whole numbers wrap around, as in the module */
             array_hold(out, dtype);
     }
     return code;

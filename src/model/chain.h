@@ -15,8 +15,8 @@
 #include "model/model.h"
 #include "notation/expr.h"
 
-/* How the last product is done: by the textbook's cases, where `after` says which of the choices are gathered after it; 0 where
- * nobody has a preference, as loops gather while they multiply. Or by a plan of its own (tensor.h). */
+/* The plan of the last product: by the textbook's cases, where `after` says which of the choices are gathered
+ * after it; 0 without a preference, as loops gather while they multiply. Or a plan of its own (tensor.h). */
 struct chain_plan {
     bool planned;
     unsigned after;
@@ -27,8 +27,8 @@ struct chain {
     struct model model;
     unsigned
         choices; /* dims of the output that may be gathered after the last product instead of before it, a bit each */
-    /* Why it failed, where the sums of a product are partial and nothing says what becomes of them: the number of the
-     * product, from 0, and its operands; else -1. */
+    /* The reason for a failure, if the sums of a product are partial and the notation does not say how to
+     * reduce them: the number of the product, from 0, and its operands; else -1. */
     int ambiguous;
     struct tensor left, right; /* of that product, or of the last one */
     enum dtype_id dtype;
@@ -37,13 +37,13 @@ struct chain {
 int chain_build(const struct expr *expr, const struct axes *axes, const struct chain_plan *plan,
                 struct chain *chain, struct status *st);
 
-/* "all-gather left columns over Y, then multiply 512x2048 . 2048x2048; ...": what the module of a chain does, before any
- * pass, in words. Returns `text`, cut where it is longer. */
+/* "all-gather left columns over Y, then multiply 512x2048 . 2048x2048; ...": describes the module of a chain,
+ * before any pass, in words. Returns `text`, cut if it is too long. */
 char *chain_explain(const struct module *module, char *text, size_t room);
 
-/* Multiplies random whole numbers by a chain's module, or by what passes have made of it, on as many virtual devices, and
- * compares every device's part of the output with the plain product, to the bit. For small shapes (expr_scale). Errors:
- * STATUS_CHECK with the first difference. */
+/* Multiplies random whole numbers by a chain's module, before or after passes, on virtual devices, and
+ * compares every device's part of the output with the plain product, exactly. For small shapes (expr_scale).
+ * Errors: STATUS_CHECK with the first difference. */
 int chain_verify(const struct chain *chain, const struct module *module, uint64_t seed, struct status *st);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Looking names up in several mappings. */
+/* Looks names up in several mappings. */
 #include "model/configuration.h"
 
 #include <stdlib.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What layers of a configuration have beside plain attention and one feed-forward part: experts, windows, latents. */
+/* Layers of a configuration other than plain attention and one feed-forward part: experts, windows, latents.
+ * */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "model/configuration.h"
 
-/* The first of some names that is there. */
+/* The value of the first name that is present. */
 static int64_t first_of(const struct configuration *config, const char *const names[], int64_t fallback)
 {
     for (int n = 0; names[n]; n++)
@@ -16,7 +17,7 @@ static int64_t first_of(const struct configuration *config, const char *const na
 }
 #define FIRST_OF(config, fallback, ...) first_of(config, (const char *const[]){__VA_ARGS__, NULL}, fallback)
 
-/* Is it of such a model, as either source names it? */
+/* Is the model of one of these types, in the words of either source? */
 static bool is_of(const struct configuration *config, const char *types)
 {
     const char *type = configuration_text(config, "model_type"),
@@ -44,7 +45,7 @@ bool configuration_is_mixed(const struct configuration *config)
     return configuration_experts(config) > 1 && (dense_layers(config) > 0 || experts_every(config) > 1);
 }
 
-/* Where experts have no width of their own, that of all. */
+/* The width of experts; if they have none of their own, that of all layers. */
 static int64_t expert_width(const struct configuration *config)
 {
     int64_t own =
@@ -105,7 +106,8 @@ static void print_latents(const struct configuration *config, FILE *out)
             kv, plain, rotary, values);
 }
 
-/* Every how many layers attention is whole, by the list of all; 0: never, -1: by no such rule. */
+/* The period of layers with full attention, from the list of all layers; 0: there are none, -1: no such
+ * period. */
 static int64_t whole_by_list(const struct node *list)
 {
     int64_t every = 0;
@@ -130,7 +132,7 @@ static int64_t whole_every(const struct configuration *config)
     return list && list->kind == NODE_SEQUENCE ? whole_by_list(list) : said;
 }
 
-/* In MaxText a type of attention says whether there is a window, and Hugging Face's Qwen has a word for that. */
+/* MaxText's attention type says whether there is a window; Hugging Face's Qwen has a separate key. */
 static void print_window(const struct configuration *config, FILE *out)
 {
     const char *type = configuration_text(config, "attention_type"),

@@ -89,7 +89,7 @@ static int32_t declare(struct experts *x, const char *name, const char *what, st
     return model_input(x->model, name, &t, x->dtype, true).value;
 }
 
-/* x and the weights. */
+/* Declares x and the weights. */
 static struct given declare_all(struct experts *x)
 {
     int64_t rows = x->tokens * axes_devices(&x->model->axes);
@@ -111,7 +111,7 @@ static struct given declare_all(struct experts *x)
     return g;
 }
 
-/* Outputs: y, and of a loop what is left to send, which is 0. */
+/* Writes the outputs: y, and for a loop the number of rows left to send, which is 0. */
 static int write(struct experts *x, struct status *st)
 {
     struct given given = declare_all(x);

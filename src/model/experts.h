@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to model/. */
 /*
- * experts: mixtures of experts, as they are appended to a step: alone (model: experts, experts.c) or as the feed-forward part
- * of layers of a transformer (transformer_experts.c).
+ * experts: mixtures of experts, appended to a step: alone (model: experts, experts.c) or as the feed-forward
+ * part of layers of a transformer (transformer_experts.c).
  *
- * Both say how many experts there are, how tokens are cut and what an expert is; experts_read() and experts_read_routing() read
- * what they have in common, which is whom tokens go to and how many of them an expert takes. From that follows a plan of each layer: tables that
- * the step is given, of what each device sends where (experts_plan.c). With them experts_forward() makes y of x by rows that
- * are sent to their experts and back (experts_step.c). Three other ways to the same sums, of a lone layer, are in
- * experts_ways.c.
+ * Both define the number of experts, the sharding of tokens and the layers of an expert; experts_read() and
+ * experts_read_routing() read the common keys, for the routing of tokens and the capacity of experts. From
+ * these follows a plan of each layer: input tables of the rows that each device sends to each other
+ * (experts_plan.c). With them experts_forward() computes y from x by sending rows to their experts and back
+ * (experts_step.c). Three other ways to compute the same sums, for a single layer, are in experts_ways.c.
  *
  * Errors: of the file, status.h; while building, in the builder (tensor.h). Ownership: what is allocated is the model's.
  */
@@ -19,8 +19,8 @@
 
 enum { EXPERTS_LAYERS = 16, EXPERTS_MOST = 1 << 16, EXPERTS_TOP = 64 };
 
-/* What experts multiply: the rows that come to them; or all that their capacity has room for, as where rows that are too many
- * are dropped so that all experts have as many. */
+/* The rows that experts multiply: those that arrive; or all that their capacity has room for, as if excess
+ * rows are dropped and the others padded to equal numbers. */
 enum experts_products { PRODUCTS_RAGGED, PRODUCTS_DROPPED };
 
 enum exchange { EXCHANGE_RAGGED, EXCHANGE_GATHER, EXCHANGE_WEIGHTS, EXCHANGE_LOOP };
@@ -39,50 +39,51 @@ struct experts {
     int layers_with, every; /* so many layers with experts, of which one comes every so many layers */
     int before;             /* so many of which have none */
     const char *factor;     /* of the capacity; NULL: none */
-    bool
-        by_sender; /* the capacity is that of one sender's tokens, else of those of all devices of the axis */
-    int products;  /* enum experts_products */
+    bool by_sender; /* the capacity is of one sender's tokens, else of those of all devices of the axis */
+    int products;   /* enum experts_products */
 
-    /* what follows */
-    struct routing like; /* without entries: what all routings have in common */
+    /* derived values */
+    struct routing like; /* without entries: common to all routings */
     struct builder *b;
-    enum dtype_id key; /* of the numbers that rows are sorted by */
+    enum dtype_id key; /* type of the numbers by which rows are sorted */
     int experts, top_k, peers, local;
     int64_t entries; /* of a device */
     int64_t buffer,
         room; /* rows of a receiver, of one chunk: those of the step, and what a program has room for */
     struct axis_list all; /* all axes */
     int chunks;
-    int at; /* which of the model's routings is that of the layer at hand */
+    int at; /* index of the current layer's routing */
 };
 
-/* The axis of the experts, how many there are, and how many each token goes to. Then, once the front end has said the rest, whom
- * tokens go to, and what an expert takes of them, where `tokens` are the axes that cut them. */
+/* Reads the axis of the experts, their number, and the number of experts per token. Then, once the front end
+ * has set the rest, reads the routing of tokens and the capacity; `tokens` are the axes that shard them. */
 int experts_read(struct experts *x, const struct axes *axes, struct status *st);
 int experts_read_routing(struct experts *x, const struct axis_list *tokens, const struct point *point,
                          struct status *st);
-/* Once the step has begun, what the exchange of rows is told in each plan: orders, sizes, offsets; gates or logits. */
+/* After the step has begun, declares the inputs of the exchange in each plan: orders, sizes, offsets; gates
+ * or logits. */
 void experts_declare_plans(struct experts *x);
 
-/* The routing of the layer at hand, and what is sent by it. */
+/* The routing of the current layer, and its dispatch. */
 struct routed *experts_routed(const struct experts *x);
-/* Of a chunk, once it is known what is sent, what goes back and what each device multiplies. */
+/* For a chunk whose dispatch is known, counts the rows that go back and the rows that each device multiplies.
+ * */
 int experts_count_chunk(const struct experts *x, struct chunk *chunk, struct status *st);
 
-/* An input of `each` numbers a device that follow from the routing; returns where they are to be written, device after device,
- * or NULL where the routing has no tokens. */
+/* Declares an input of `each` numbers per device that follow from the routing; returns the array to fill,
+ * device after device, or NULL if the routing has no tokens. */
 double *experts_give(struct experts *x, const char *name, const char *what, int64_t each, enum dtype_id dtype,
                      int32_t *made);
 
-/* What the products need. */
+/* The inputs of the products. */
 struct given {
     int32_t x, router, weight[EXPERTS_LAYERS];
 };
 
-/* y of x by rows that are sent there and back. */
+/* Computes y from x by sending rows to the experts and back. */
 int32_t experts_forward(struct experts *x, const struct given *g);
 
-/* Rows of the expert's device, in the order of its experts, and how many each has. */
+/* Rows on the expert's device, in the order of its experts, and the number of each. */
 struct arrived {
     int32_t order, groups;
 };
@@ -90,7 +91,8 @@ struct arrived experts_sort(struct experts *x, int32_t local);
 int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
                          const struct ragged_rows *mine);
 
-/* The other ways, with their inputs. *left: of a loop, the flag after its last trip. */
+/* The ways without an exchange of rows, with their inputs. *left: for a loop, the flag after its last trip.
+ * */
 int32_t experts_without_rows(struct experts *x, const struct given *g);
 int32_t experts_by_loop(struct experts *x, const struct given *g, int32_t *left);
 

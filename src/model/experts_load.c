@@ -9,7 +9,7 @@ static void add(struct load *load, double routed, double kept)
     load->kept += kept;
 }
 
-/* Of expert e the devices that have it are those at its position in each group. */
+/* Expert e is on the devices at its position in each group. */
 static void count_routing(struct experts_loads *l, int at)
 {
     const struct routed *of = &l->experts->of[at];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * experts_load: how many rows come to each expert and each device of a step with experts.
+ * experts_load: the number of rows of each expert and each device in a step with experts.
  *
- * Where each layer has a routing of its own, an expert of one layer is not that of another; a device has those of all.
+ * If each layer has a routing of its own, experts of different layers are counted apart; a device counts
+ * those of all layers.
  *
  * Units: rows. Errors: status.h. Ownership: the caller's struct, freed with experts_loads_free(), safe when zeroed.
  */
@@ -12,7 +13,7 @@
 #include "model/model.h"
 
 struct load {
-    int index, layer; /* of an expert, or a device; layer 0: all together */
+    int index, layer; /* of an expert, or a device; layer 0: the sum of all */
     double routed, kept;
 };
 
@@ -23,13 +24,13 @@ struct experts_loads {
     struct load *in_layer;  /* [routings][devices] */
     struct load *device;    /* [devices], of all routings */
     double routed, dropped; /* all rows */
-    double mean;            /* rows that come to a device, of all routings */
+    double mean;            /* rows per device, of all routings */
 };
 
 int experts_loads_count(struct experts_loads *loads, const struct model_experts *experts, struct status *st);
 void experts_loads_free(struct experts_loads *loads);
 
-/* The one with most rows, of several the first. */
+/* The one with most rows; of several the first. */
 const struct load *experts_hottest(const struct load load[], int count);
 
 #endif

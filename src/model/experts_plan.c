@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whom the tokens of each layer with experts go to, what of that is sent in which chunk, and what the step is told of it. */
+/* The routing of each layer with experts, its dispatch in chunks, and the resulting inputs of the step. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ int experts_read(struct experts *x, const struct axes *axes, struct status *st)
     return 0;
 }
 
-/* What the file says of the capacity, "none": an expert takes all that comes. */
+/* Reads the capacity of the file; "none": an expert takes all rows. */
 static int read_capacity(struct experts *x, struct status *st)
 {
     static const char *const by[] = {"receiver", "sender", NULL};
@@ -64,7 +64,8 @@ static int read_capacity(struct experts *x, struct status *st)
     return 0;
 }
 
-/* What all routings have in common; those that are drawn or read have the capacity that the file's factor makes. */
+/* Sets the properties of all routings; drawn routings and those from a file get the capacity of the file's
+ * factor. */
 static int begin_routing(struct experts *x, struct status *st)
 {
     struct routing *like = &x->like, one;
@@ -82,7 +83,7 @@ static int begin_routing(struct experts *x, struct status *st)
     return code < 0 ? node_prefix(node_get(x->root, "capacity-factor"), st, code) : 0;
 }
 
-/* One, unless the point says otherwise; the option's default is for loops of all-reduces. */
+/* One chunk, unless the point says otherwise; the option's default is for loops of all-reduces. */
 static int read_chunks(struct experts *x, const struct point *point, struct status *st)
 {
     x->chunks = option_is_given(point, "chunks") ? point->schedule.chunks : 1;
@@ -91,7 +92,8 @@ static int read_chunks(struct experts *x, const struct point *point, struct stat
                : status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", x->chunks, OVERLAP_CHUNKS);
 }
 
-/* A layer's routing, drawn or from a file. Who asks for times only wants to know how many rows go where, not which. */
+/* Reads or draws a layer's routing. For times alone, only the numbers of rows are needed, not the rows
+ * themselves. */
 static int read_routing(const struct experts *x, const struct node *node, const struct point *point,
                         struct routed *of, struct status *st)
 {
@@ -103,8 +105,8 @@ static int read_routing(const struct experts *x, const struct node *node, const 
     return routing_limit(&of->routing, st);
 }
 
-/* Where the same model runs on more devices, the tokens of all of them as they are routed there, in the order in which they stand
- * in the whole. */
+/* If the same model runs on more devices, joins the routings of their tokens, in the order of the whole
+ * batch. */
 static int join_routing(const struct experts *x, const struct routing *like, struct routing *one,
                         struct status *st)
 {
@@ -155,7 +157,7 @@ static int64_t chunk_rows(const struct experts *x, int64_t rows)
     return (rows + x->chunks - 1) / x->chunks;
 }
 
-/* What comes to each device in a chunk at most, into `come`, room for all. */
+/* The maximum number of rows that a device receives in a chunk; `come` is scratch. */
 static int64_t most_rows(const struct experts *x, int64_t come[])
 {
     const struct model_experts *e = x->model->experts;
@@ -173,8 +175,8 @@ static int64_t most_rows(const struct experts *x, int64_t come[])
     return most;
 }
 
-/* A device has room for the capacity of its experts; without one, for what comes. What is moved is what comes, unless all of the
- * room is multiplied. */
+/* A device has room for the capacity of its experts; without a capacity, for the rows received. Only received
+ * rows are moved, unless all of the room is multiplied. */
 static int find_buffer(struct experts *x, struct status *st)
 {
     const struct model_experts *e = x->model->experts;
@@ -246,7 +248,7 @@ static char *number_name(const struct experts *x, const char *stem, int chunk, c
     return name;
 }
 
-/* An input of a chunk, of so many numbers a device. */
+/* An input of a chunk, with `each` numbers per device. */
 static int32_t give_chunk(struct experts *x, const char *stem, const char *what, int c, int64_t each,
                           const int64_t value[])
 {
@@ -258,7 +260,7 @@ static int32_t give_chunk(struct experts *x, const char *stem, const char *what,
     return made;
 }
 
-/* Inputs of a chunk. Of each row that is sent `local` says the expert, among those of its device. */
+/* The inputs of a chunk. `local` is the expert of each sent row, among those of its device. */
 static void declare_chunk(struct experts *x, int c, const struct dispatch *part)
 {
     const struct routing *r = &experts_routed(x)->routing;
@@ -284,7 +286,8 @@ int experts_count_chunk(const struct experts *x, struct chunk *chunk, struct sta
     return 0;
 }
 
-/* Gates, trained; with a router where an entry's logit stands among those of its device: [tokens][experts], row by row. */
+/* Declares gates, which are trained; with a router, the position of an entry's logit among those of its
+ * device: [tokens][experts], row by row. */
 static void declare_gates(struct experts *x)
 {
     struct routed *of = experts_routed(x);

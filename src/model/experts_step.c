@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Experts by an exchange of rows: what a device runs, and the way back of it. */
+/* Experts by an exchange of rows: the work of a device, and its results on their way back. */
 #include "model/experts.h"
 
-/* Every element of a shape the same. */
+/* An array of equal elements. */
 static int32_t filled(struct builder *b, enum dtype_id dtype, double value, const int64_t dim[], int dims)
 {
     return build_broadcast(b, build_scalar(b, dtype, value), dim, dims, NULL);
@@ -21,7 +21,7 @@ static int32_t softmax_gates(struct experts *x, const struct given *g, int32_t l
     return build_reshape(b, front_softmax(b, logits), &x->entries, 1);
 }
 
-/* The sum of all that stand before: of s32[n], out[i] = sum of in[j] for j < i. */
+/* Exclusive prefix sums: of s32[n], out[i] = sum of in[j] for j < i. */
 static int32_t sums_before(struct builder *b, int32_t in, int64_t n)
 {
     int64_t square[] = {n, n};
@@ -32,17 +32,17 @@ static int32_t sums_before(struct builder *b, int32_t in, int64_t n)
                         1);
 }
 
-/* Offsets and sizes of one way: what is sent from where, into where; how much comes. */
+/* Offsets and sizes of one direction: source and destination of rows, and the numbers received. */
 struct way {
     int32_t offset[2], size[2];
 };
 
-/* A chunk on its way: both ways, and the token of each row that is sent. */
+/* A chunk in flight: both directions, and the token of each sent row. */
 struct trip {
     struct way there, back;
     int32_t token;
-    int32_t tokens, gates, local; /* what comes */
-    int32_t results;              /* what comes back */
+    int32_t tokens, gates, local; /* received */
+    int32_t results;              /* returned */
 };
 
 static void exchange_sizes(struct experts *x, const struct chunk *chunk, struct trip *trip)
@@ -56,8 +56,8 @@ static void exchange_sizes(struct experts *x, const struct chunk *chunk, struct 
     trip->back = (struct way){{begin, build_all_to_all(b, chunk->offset, &x->over, 0)}, {come, chunk->size}};
 }
 
-/* Experts and rows as one number, sorted: the rows in the order of their experts. Rows that nobody sent are of no expert and
- * stand last. */
+/* Sorts expert and row as one number: rows in the order of their experts. Rows that were not sent have no
+ * expert and come last. */
 struct arrived experts_sort(struct experts *x, int32_t local)
 {
     struct builder *b = x->b;
@@ -72,7 +72,7 @@ struct arrived experts_sort(struct experts *x, int32_t local)
     return made;
 }
 
-/* The experts' products, of rows in the order of experts. */
+/* The experts' products on rows in the order of experts. */
 int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
                          const struct ragged_rows *mine)
 {
@@ -98,7 +98,7 @@ static int32_t send(struct experts *x, const char *what, int32_t rows, int32_t i
     return build_ragged_all_to_all(x->b, rows, into, way->offset, way->size, &x->over, table);
 }
 
-/* Rows to the devices of their experts, with gates and experts. */
+/* Sends rows to the devices of their experts, with gates and experts. */
 static void dispatch_rows(struct experts *x, const struct given *g, int32_t gate, const struct chunk *chunk,
                           struct trip *trip)
 {
@@ -114,7 +114,7 @@ static void dispatch_rows(struct experts *x, const struct given *g, int32_t gate
                        &trip->there, &chunk->sent);
 }
 
-/* What the experts make of them, and back. */
+/* Computes the experts' results, and sends them back. */
 static void return_rows(struct experts *x, const struct given *g, const struct chunk *chunk,
                         struct trip *trip)
 {
@@ -131,7 +131,8 @@ static void return_rows(struct experts *x, const struct given *g, const struct c
         send(x, "results", made, filled(b, x->dtype, 0, of_results, 2), &trip->back, &chunk->back);
 }
 
-/* Stage by stage, so that of several chunks one can be multiplied while others are on their way (pass_exchange()). */
+/* Stage by stage over all chunks, so that one chunk can be multiplied while others are in flight
+ * (pass_exchange()). */
 int32_t experts_forward(struct experts *x, const struct given *g)
 {
     struct trip trip[OVERLAP_CHUNKS];

@@ -13,7 +13,7 @@
 
 #include "model/experts.h"
 
-/* Rows from a device to position j. */
+/* The number of rows from a device to position j. */
 static int64_t rows_to(const struct experts *x, int device, int j)
 {
     const int64_t *routed = experts_routed(x)->routing.routed + (int64_t)device * x->experts;
@@ -23,14 +23,14 @@ static int64_t rows_to(const struct experts *x, int device, int j)
     return rows;
 }
 
-/* Those of a trip, in which so many go to each position. */
+/* The same in one trip, in which at most `each` rows go to each position. */
 static int64_t rows_in(const struct experts *x, int64_t each, int trip, int device, int j)
 {
     int64_t left = rows_to(x, device, j) - trip * each;
     return left < 0 ? 0 : left < each ? left : each;
 }
 
-/* Matmuls of the rows that come to each device in a trip. */
+/* The products of the rows that each device receives in a trip. */
 static int32_t multiply(struct experts *x, const struct given *g, int64_t each, int trip, int32_t rows,
                         int32_t groups_of_rows)
 {
@@ -47,7 +47,8 @@ static int32_t multiply(struct experts *x, const struct given *g, int64_t each, 
     return made;
 }
 
-/* All tokens of the group to each device: those of other experts stand last, and meet nothing. */
+/* Gathers all tokens of the group on each device: those of other experts come last, and are not multiplied.
+ * */
 static int32_t gather_tokens(struct experts *x, const struct given *g, int32_t expert, int32_t first)
 {
     struct builder *b = x->b;
@@ -67,7 +68,7 @@ static int32_t gather_tokens(struct experts *x, const struct given *g, int32_t e
     return build_reduce_scatter(b, made, &x->over, 0);
 }
 
-/* The weights of expert e, as the device that has them sends them to all. */
+/* Fetches the weights of expert e: their device sends them to all. */
 static int32_t fetch_weight(struct experts *x, int32_t weights, int layer, int e, int32_t held)
 {
     struct builder *b = x->b;
@@ -103,8 +104,8 @@ static int32_t send_weights(struct experts *x, const struct given *g, int32_t ex
     return sum;
 }
 
-/* Inputs beside x and the weights: the expert of each token, and what tells a device which experts are its own: the first of
- * them, or which of all it has. */
+/* Inputs besides x and the weights: the expert of each token, and the experts of a device: the first one, or
+ * a flag for each of all. */
 int32_t experts_without_rows(struct experts *x, const struct given *g)
 {
     const struct routing *r = &experts_routed(x)->routing;
@@ -126,7 +127,7 @@ int32_t experts_without_rows(struct experts *x, const struct given *g)
 
 struct loop {
     int64_t each;                  /* rows that a device sends to each peer in a trip */
-    int32_t tokens, experts, more; /* inputs: of all trips */
+    int32_t tokens, experts, more; /* inputs for all trips */
     int trips;
 };
 
@@ -153,7 +154,7 @@ static void fill_places(const struct experts *x, const struct loop *l, double *t
             }
 }
 
-/* Inputs. `more`: does the device still have rows to send before each trip? */
+/* Declares inputs. `more`: does the device still have rows to send before each trip? */
 static void declare(struct experts *x, struct loop *l)
 {
     int64_t places = l->trips * x->at_once;
@@ -169,7 +170,7 @@ static void declare(struct experts *x, struct loop *l)
     }
 }
 
-/* Is there more to send, on any device? */
+/* Has any device more rows to send? */
 static int32_t ask(struct experts *x, const struct loop *l, int trip)
 {
     struct builder *b = x->b;
@@ -178,7 +179,7 @@ static int32_t ask(struct experts *x, const struct loop *l, int trip)
     return build_all_reduce(b, own, &x->all);
 }
 
-/* One trip: what its rows add to y. `padded`: x and a row of zeros, which empty places take. */
+/* Writes one trip: the part of y from its rows. `padded`: x and a row of zeros, for empty places. */
 static int32_t write_trip(struct experts *x, const struct given *g, const struct loop *l, int trip,
                           int32_t padded)
 {

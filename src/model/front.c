@@ -46,7 +46,7 @@ static int read_real(const struct node *node, const struct front_key *key, struc
     return code;
 }
 
-/* A word that stands for a number, or a time. */
+/* Reads a word, which stands for a number, or a time. */
 static int read_word(const struct node *node, const struct front_key *key, struct status *st)
 {
     const char *text;
@@ -146,7 +146,7 @@ int32_t front_softmax(struct builder *b, int32_t x)
     return build_binary(b, HLO_DIVIDE, x, build_broadcast(b, sum, dim, dims, at));
 }
 
-/* name, opcode, or what builds it */
+/* name, opcode, or function that builds it */
 static const struct {
     const char *name;
     enum opcode opcode;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * front: the ways in which a workload file can say what a step does. Each is a const struct in a file of its own and a row
- * in read.c; the file's `model:` names it. Here is what they share: reading keys, and functions.
+ * front: the kinds of model that a workload file can describe. Each is a const struct in a file of its own
+ * and a row in read.c; the file's `model:` names it. Shared code: reading keys, and functions of tensors.
  *
  * Errors: with file, line and column. Ownership: nodes are borrowed while a model is built.
  */
@@ -12,7 +12,7 @@
 #include "model/model.h"
 #include "settings/point.h"
 
-/* What a front end reads. */
+/* The input of a front end. */
 struct front_source {
     const struct node *root;
     const struct point *point;
@@ -23,14 +23,14 @@ struct front_source {
 struct front {
     const char *name;
     const char *const *keys; /* of the file, besides options; ends with NULL */
-    const char *options;     /* those of the options of models that it knows, with blanks between */
+    const char *options;     /* the model options that it supports, separated by blanks */
     /* Writes the step with its backward pass. */
     int (*build)(const struct front_source *source, struct model *model, struct status *st);
 };
 
 extern const struct front front_mlp, front_transformer, front_experts, front_statements;
 
-/* What one key of a mapping holds, and where it is written to; what is there already stays where the key is left out. */
+/* The type of a key's value, and its destination, which is unchanged if the key is missing. */
 enum front_kind {
     FRONT_COUNT,    /* int64_t, from 1 to `most` */
     FRONT_WHOLE,    /* int64_t, from 0 to `most` */
@@ -46,20 +46,21 @@ struct front_key {
     const char *name;
     enum front_kind kind;
     void *to;
-    const char *need; /* what to give, in words, where the key must be there; or NULL */
+    const char *need; /* the message's words if a required key is missing; or NULL */
     double least, most;
     const char *const *words;
 };
-/* Reads some keys of a mapping (NULL: all are left out), in the order of the table. */
+/* Reads some keys of a mapping (NULL: none is given), in the order of the table. */
 int front_read(const struct node *mapping, const struct front_key key[], int keys, struct status *st);
 #define FRONT_READ(mapping, table, st) front_read(mapping, table, (int)(sizeof(table) / sizeof *(table)), st)
 
-/* The optional mapping of a name, which has no keys but these; *mapping is NULL where it is not there. */
+/* The optional mapping of a name, which may only have these keys; *mapping is NULL if it is missing. */
 int front_mapping(const struct node *root, const char *name, const char *const keys[],
                   const struct node **mapping, struct status *st);
 
-/* The sizes under `layers`: of what goes in, and one more for each of 1 to layers_most layers. `size` has room for all of
- * them; the words are those of messages: "layers are" 7 "sizes; give" "the" "input's and one for each of 1 to 16" "layers". */
+/* The sizes under `layers`: the size of the input, and one more for each of 1 to layers_most layers. `size`
+ * has room for all of them; the words are those of messages: "layers are" 7 "sizes; give" "the" "input's and
+ * one for each of 1 to 16" "layers". */
 struct front_sizes {
     const char *has, *whose, *each, *size;
     int layers_most;
@@ -68,12 +69,13 @@ struct front_sizes {
 int front_sizes(const struct node *root, const struct front_sizes *words, int *layers, int64_t size[],
                 struct status *st);
 
-/* The path of a file that lies beside the workload's own; {} in it is replaced by `number`. */
+/* The path of a file relative to the workload file; {} in it is replaced by `number`. */
 enum { FRONT_PATH = 1024 };
 int front_path(const struct node *node, const char *file, const char *number, char path[static FRONT_PATH],
                struct status *st);
 
-/* A function of one tensor by name: relu, tanh ..., "none". Returns its index, or a failure with the nearest names. */
+/* Finds a function of one tensor by name: relu, tanh ..., "none". Returns its index, or a failure with the
+ * nearest names. */
 int front_function(const char *name, struct status *st);
 void front_apply(struct builder *b, int function, struct tensor *tensor);
 

@@ -46,7 +46,7 @@ void vjp_add(struct vjp *vjp, int32_t value, int32_t part, unsigned axes)
     vjp->head[value - vjp->first] = vjp->parts++;
 }
 
-/* Has an instruction no cotangent to pass on: comparisons, and maxima, which count as constants? */
+/* Does an instruction pass on no cotangent? Comparisons do not, nor maxima, which count as constants. */
 static bool is_constant(const struct builder *b, int32_t at)
 {
     enum opcode opcode = module_at(b->module, at)->opcode;
@@ -55,7 +55,7 @@ static bool is_constant(const struct builder *b, int32_t at)
             module_number(b->module, at, ATTR_TO_APPLY, -1) != b->sum[builder_dtype(b, at)]);
 }
 
-/* Marks what depends on one of the values, and can pass a cotangent on to it. */
+/* Marks instructions that depend on one of the values, and can pass a cotangent on to it. */
 static void mark_wanted(struct vjp *vjp, const struct gradient gradient[], int count)
 {
     const struct module *module = vjp->b->module;
@@ -70,7 +70,7 @@ static void mark_wanted(struct vjp *vjp, const struct gradient gradient[], int c
     }
 }
 
-/* Adds up the list's first part and those that are alike; the others stay in the list. */
+/* Adds up the first part of the list and all parts with the same axes; the others stay in the list. */
 static struct vjp_part sum_alike(struct vjp *vjp, int32_t *list)
 {
     struct vjp_part sum = vjp->part[*list];
@@ -96,8 +96,8 @@ static void reduce(struct vjp *vjp, struct vjp_part *part, unsigned axes)
     part->axes &= ~axes;
 }
 
-/* Sums the parts of a value's cotangent, those that are shares along the same axes first, and over axes outside of `keep`
- * by all-reduces. */
+/* Sums the parts of a value's cotangent: first the parts that are partial along the same axes, then over axes
+ * outside of `keep` by all-reduces. */
 static struct vjp_part sum_parts(struct vjp *vjp, int32_t value, unsigned keep)
 {
     int32_t list = vjp->head[value - vjp->first];
@@ -106,7 +106,7 @@ static struct vjp_part sum_parts(struct vjp *vjp, int32_t value, unsigned keep)
     while (list >= 0) {
         struct vjp_part more = sum_alike(vjp, &list);
         reduce(vjp, &more, more.axes & ~keep);
-        /* what is whole along an axis for one is a share for the other: both are made whole */
+        /* one part is whole along an axis and the other partial: both are made whole */
         unsigned both = more.axes & total.axes;
         reduce(vjp, &more, more.axes & ~both);
         reduce(vjp, &total, total.axes & ~both);
@@ -115,13 +115,13 @@ static struct vjp_part sum_parts(struct vjp *vjp, int32_t value, unsigned keep)
     return total;
 }
 
-/* These only repeat or rename elements: sums over devices wait until they have been passed. */
+/* Does it only repeat or rename elements? Sums over devices wait until such instructions are passed. */
 static bool passes(enum opcode opcode)
 {
     return opcode == HLO_BROADCAST || opcode == HLO_RESHAPE || opcode == HLO_TRANSPOSE;
 }
 
-/* Labels what follows as the value is labelled. */
+/* Copies the labels of the value to the next instructions. */
 static void label_as(struct builder *b, int32_t value, char what[static TENSOR_NAME])
 {
     char layer[24];
@@ -142,7 +142,7 @@ static void walk_back(struct vjp *vjp, int32_t from)
         if (b->module->error < 0)
             return;
         vjp->head[at - vjp->first] = -1;
-        vjp_add(vjp, at, sum.value, sum.axes); /* for whoever asks for it */
+        vjp_add(vjp, at, sum.value, sum.axes); /* the caller may want it */
         struct vjp_rule rule = {vjp, b, at, sum.value, sum.axes};
         if (opcode != HLO_PARAMETER && !vjp_apply(&rule))
             tensor_fail(b, "%s: no rule says what its backward pass is", module_name_at(b->module, at));

@@ -28,11 +28,12 @@
 #include "hlo/builder.h"
 
 struct gradient {
-    int32_t value; /* asked for: the gradient with respect to this; appended before the result */
-    /* Of a sum over several steps: the gradient that the steps before have made, as a part of the cotangent of `part_of`,
-     * which may be shares that are not summed over devices yet; -1 for none. */
+    int32_t
+        value; /* requested: the gradient with respect to this value, which is appended before the result */
+    /* For a sum over several steps: the gradient of the steps before, as a part of the cotangent of
+     * `part_of`; it may be partial, not summed over devices yet; -1 for none. */
     int32_t before, part_of;
-    int32_t made; /* the answer, of the shape of `value`; -1 where the result does not depend on it */
+    int32_t made; /* the result, in the shape of `value`; -1 if `result` does not depend on it */
 };
 
 /* Gradients of a scalar result, or of any result with its cotangent as `seed` (-1: 1). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Matmuls of tensors: what is gathered before, and summed, scattered or gathered after. */
+/* Matmuls of tensors: gathers before, and sums, scatters or gathers after them. */
 #include <assert.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 struct matmul {
     struct builder *b;
     struct tensor side[2];
-    int batches;              /* first dims of both sides, which are cut alike when they are multiplied */
+    int batches;              /* leading dims of both sides, sharded alike when multiplied */
     int contracted[2];        /* a dim of each side */
     int keep[2][TENSOR_DIMS]; /* so many axes of each dim of the operands stay */
     struct {
