@@ -151,7 +151,7 @@ static int read_routings(struct experts *x, const struct point *point, struct st
     return code;
 }
 
-/* Rows of the larger chunks of a block from one device to another: they differ by one row at most. */
+/* The rows of the larger chunks from one device to another: chunks differ by one row at most. */
 static int64_t chunk_rows(const struct experts *x, int64_t rows)
 {
     return (rows + x->chunks - 1) / x->chunks;

@@ -15,12 +15,12 @@ struct matmul {
     struct {
         int side, dim;
     } from[TENSOR_DIMS];      /* where a dim of the result comes from */
-    struct axis_list partial; /* devices along these hold parts of the sums */
-    struct tensor out;        /* its cuts when the matmul is done */
+    struct axis_list partial; /* devices along these axes hold partial sums */
+    struct tensor out;        /* its sharding after the matmul */
 };
 
-/* The result has what is left of each operand. The contracted dims stay cut as far as both are cut alike, and make partial
- * sums. */
+/* The result has the remaining dims of each operand. Contracted dims stay sharded as far as both are sharded
+ * alike, and make partial sums. */
 static void lay_out(struct matmul *m)
 {
     m->batches = tensor_batches(&m->side[0], &m->side[1]);
@@ -45,7 +45,7 @@ static struct axis_list *cut_of(struct matmul *m, int o)
     return &m->side[m->from[o].side].dim[m->from[o].dim].shard;
 }
 
-/* The dim of the result that an axis cuts, as the operands are cut, other than `except`; or -1. */
+/* The dim of the result, other than `except`, that an operand shards over an axis; or -1. */
 static int cut_by(struct matmul *m, int axis, int except)
 {
     for (int o = 0; o < m->out.dims; o++)
@@ -54,7 +54,7 @@ static int cut_by(struct matmul *m, int axis, int except)
     return -1;
 }
 
-/* Does another dim of the result have one of the axes of dim `o` from `keep` on. */
+/* Does another dim of the result have one of the axes of dim `o` from `keep` on? */
 static bool clashes(struct matmul *m, int o, int keep)
 {
     const struct axis_list *cut = cut_of(m, o);
@@ -64,8 +64,9 @@ static bool clashes(struct matmul *m, int o, int keep)
     return false;
 }
 
-/* A dim that the result has cut less is gathered before, as a loop can gather it while it multiplies; but partial sums
- * are smaller than operands, so that these are gathered after, where the axes are not needed elsewhere. */
+/* A dim that the result shards less is gathered before the product, as a loop can gather it while it
+ * multiplies; but partial sums are smaller than operands, so they are gathered after it if the axes are not
+ * needed elsewhere. */
 static void gather_for(struct matmul *m, const struct tensor *wanted)
 {
     for (int o = 0; o < m->out.dims; o++) {
@@ -76,7 +77,8 @@ static void gather_for(struct matmul *m, const struct tensor *wanted)
     }
 }
 
-/* The result is cut as the operands are. An axis that cuts dims of both would leave each device a block of the diagonal. */
+/* The result is sharded as the operands are. An axis that shards dims of both would leave each device a
+ * diagonal block. */
 static bool keep_cuts(struct matmul *m)
 {
     for (int o = 0; o < m->out.dims; o++)
@@ -95,7 +97,7 @@ static bool keep_cuts(struct matmul *m)
     return true;
 }
 
-/* Gathers of the operands, the left one's first. */
+/* Gathers the operands, the left one first. */
 static void gather_operands(struct matmul *m)
 {
     for (int s = 0; s < 2; s++) {
@@ -106,8 +108,8 @@ static void gather_operands(struct matmul *m)
     }
 }
 
-/* A dim of the result that is to be cut next by axes that nothing of the product is cut by, and over which no sums are partial:
- * of the operand, the own part. */
+/* If a dim of the result is to be sharded next over axes that nothing in the product uses, and over which no
+ * sums are partial, takes the operand's own block. */
 static void cut_operands(struct matmul *m, const struct tensor *wanted)
 {
     for (int o = 0; o < m->out.dims; o++) {
@@ -125,8 +127,8 @@ static void cut_operands(struct matmul *m, const struct tensor *wanted)
     }
 }
 
-/* Partial sums are scattered where the result is to be cut by their axes, and reduced over the others. By the textbook it is to
- * be cut by them next; else they may be put in order later. */
+/* Partial sums are scattered if the result is to be sharded over their axes, and reduced over the others. The
+ * textbook requires these axes to be the next ones; else they may be reordered later. */
 static void sum_up(struct matmul *m, const struct tensor *wanted, bool anywhere)
 {
     for (int o = 0; wanted && o < m->out.dims; o++) {
@@ -162,7 +164,7 @@ static char *print_tuple(const struct axis_list *list, const struct axes *axes, 
     return text_add(text, room, ")");
 }
 
-/* JAX's words for it (ShardingTypeError of dot_general). */
+/* Fails in JAX's words (ShardingTypeError of dot_general). */
 static void refuse_ambiguous(const struct matmul *m)
 {
     char text[2][AXES_TEXT];
@@ -174,7 +176,8 @@ static void refuse_ambiguous(const struct matmul *m)
                 text[0], text[1]);
 }
 
-/* What only takes a part of an operand, or turns it, runs with the product that reads it, which reads no more bytes for that. */
+/* An instruction that only slices or transposes an operand is fused with the product that reads it, and adds
+ * no bytes. */
 static void fuse(struct builder *b, int32_t value)
 {
     for (; b->module->error == 0; value = module_operand(b->module, value, 0)) {
@@ -186,7 +189,7 @@ static void fuse(struct builder *b, int32_t value)
     }
 }
 
-/* The operands as a plan has them. */
+/* Moves the operands to the shardings of a plan. */
 static void move_operands(struct matmul *m, const struct product_plan *plan)
 {
     for (int s = 0; s < 2; s++) {
@@ -201,7 +204,7 @@ static void move_operands(struct matmul *m, const struct product_plan *plan)
     m->partial = plan->contracted;
 }
 
-/* The product of operands that are cut as it needs them. */
+/* The product of operands whose shardings are as it needs them. */
 static void multiply(struct matmul *m, const struct tensor *wanted, bool anywhere, enum dtype_id dtype)
 {
     struct dot_dims how = {m->batches, 1, .contract = {{m->contracted[0]}, {m->contracted[1]}}};
@@ -213,7 +216,7 @@ static void multiply(struct matmul *m, const struct tensor *wanted, bool anywher
     sum_up(m, wanted, anywhere);
 }
 
-/* How a product of batches is cut by the textbook: dims as far as their operands and the result are cut alike. */
+/* The textbook's sharding of a batched product: batch dims as far as their operands and the result agree. */
 static struct product_plan plan_batches(struct matmul *m, const struct tensor *wanted)
 {
     struct product_plan plan = {.contracted = m->partial};

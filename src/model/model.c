@@ -100,7 +100,7 @@ int model_fits(const struct model_size *size, enum remat remat, double limit_byt
                        model_memory_bytes(size, remat) * 1e-9, limit_bytes * 1e-9);
 }
 
-/* The next of a list, NULL where there is no memory. */
+/* Appends to a list; NULL if memory is out. */
 static struct model_tensor *append(struct builder *b, struct model_tensor **list, int *count, int *room)
 {
     if (GROW(*list, *count, *room))
@@ -138,7 +138,7 @@ void model_output(struct model *model, const char *name, const struct tensor *te
     snprintf(output->name, sizeof output->name, "%s", name);
 }
 
-/* An input that nothing depends on has gradient 0. */
+/* Adds the gradients; that of an input without influence is 0. */
 static void add_gradients(struct model *model, const struct tensor *output, int32_t seed)
 {
     struct builder *b = &model->builder;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * model: a step of a model as a module for one device of a mesh, with what goes in and what comes out.
+ * model: a step of a model as a module for one device of a mesh, with its inputs and outputs.
  *
- * A front end declares what the step is given (model_input), appends its forward pass with tensors (tensor.h), and ends it
- * (model_end): with the backward pass from a loss, or from an output and its cotangent. The module's parameters are the
- * inputs in their order, its root a tuple of the outputs: what the forward pass gives, then the gradient of each input that
- * is trained, cut as it is cut.
+ * A front end declares the inputs (model_input), appends the forward pass with tensors (tensor.h), and ends
+ * it (model_end): with the backward pass from a loss, or from an output and its cotangent. The module's
+ * parameters are the inputs in their order, its root a tuple of the outputs: those of the forward pass, then
+ * the gradient of each trained input, with the sharding of the input.
  *
- * What is held flat, is a tensor of one dim; what comes in and goes out is the matrix (numbers.h).
+ * A matrix that is held flat is a tensor of one dim; its numbers are read and written as the matrix
+ * (numbers.h).
  *
  * Units: elements. Errors: status.h. Ownership: the caller's struct, freed with model_free(), safe when zeroed.
  */
@@ -25,52 +26,52 @@
 #include "numbers/array.h"
 #include "settings/point.h"
 
-/* A matrix (or vector) that is held flat: its dim `cut` (-1: none) in `parts`, each part row by row and filled up with zeros to
- * a multiple of the devices that share it. */
+/* A matrix (or vector) that is held flat: its dim `cut` (-1: none) is split into `parts`, each part row by
+ * row and padded with zeros to a multiple of the devices that share it. */
 struct model_flat {
-    int dims; /* of the matrix; 0: the tensor is held as it is */
+    int dims; /* of the matrix; 0: the tensor is not flat */
     int64_t dim[2];
     int cut;
     int64_t parts;
 };
 
 struct model_tensor {
-    char name[TENSOR_NAME]; /* "w3"; of a gradient that of the input */
+    char name[TENSOR_NAME]; /* "w3"; a gradient has the name of its input */
     struct tensor tensor;
     struct model_flat flat;
     enum dtype_id dtype;
     bool trained;       /* of inputs */
-    int64_t below;      /* of inputs that number something: all are below this; 0 of others */
-    struct array given; /* of inputs whose numbers the front end knows; data is NULL of others */
+    int64_t below;      /* of index inputs: all are below this; otherwise 0 */
+    struct array given; /* numbers set by the front end; else data is NULL */
 };
 
-/* A part of the rows that are sent to experts, which is sent by itself: what the step is told of it, and how many rows go from
- * device to position, the other way, and to each device's matmuls. */
+/* A part of the rows sent to experts, which is sent separately: its inputs, and the number of rows from
+ * device to position, in the other direction, and for each device's matmuls. */
 struct chunk {
     int64_t rows;
     struct ragged_rows sent, back, mine;
     int32_t order, local, size, offset; /* inputs */
 };
 
-/* The routings of a model with experts, and what is sent by them: one of each layer with experts that is built, or one for
- * all of them. */
+/* The routings of a model with experts, and their dispatches: one for each layer with experts that is built,
+ * or one for all of them. */
 struct routed {
     int layer; /* from 1 */
     struct routing routing;
     struct dispatch dispatch;
-    struct chunk *chunk; /* NULL where no rows are sent */
-    int32_t gate, logit; /* inputs: gates, or where the logits of those chosen stand */
+    struct chunk *chunk; /* NULL if no rows are sent */
+    int32_t gate, logit; /* inputs: gates, or the positions of the chosen logits */
 };
 struct model_experts {
     int count;
     struct routed *of;
     struct groups groups;    /* of the experts' axis */
     struct axis_list tokens; /* the axes that cut the tokens, the major one first */
-    bool drawn;              /* the routings were drawn, and can be again */
+    bool drawn;              /* the routings were drawn, and can be drawn again */
     int chunks;              /* parts of the rows that are sent */
 };
 
-/* What a step needs of each chip's memory. */
+/* The memory of a step on each chip, by kind. */
 enum memory_kind {
     MEMORY_PARAMETERS,
     MEMORY_GRADIENTS,
@@ -80,20 +81,20 @@ enum memory_kind {
     MEMORY_LOGITS,
     MEMORY_KINDS
 };
-/* What a model says of its step: of the model itself, whatever is recomputed or held twice. */
+/* The size of a model's step, regardless of recomputation and replication. */
 struct model_size {
-    double tokens;                 /* on all chips; 0: it says nothing */
+    double tokens;                 /* on all chips; 0: unknown */
     double flops;                  /* forward and backward, on all chips */
     double half_flops, full_flops; /* the same with attention counted half, as causal, and in full */
     double memory_bytes[REMATS][MEMORY_KINDS];
 };
 
-/* What a run asks of a model besides its point. Zeroed: the whole step, for its time. */
+/* Options of a run besides its point. Zeroed: the whole step, for its time. */
 struct model_options {
     int layers_most; /* at most so many equal layers are built; 0: all of them */
-    bool same_time;  /* layers whose routings differ are all built, since their times differ */
-    int draw;        /* of a model with experts: which of its routings */
-    bool numbers;    /* what the inputs hold is wanted, too */
+    bool same_time;  /* layers with different routings are all built, since their times differ */
+    int draw;        /* of a model with experts: number of the routing draw */
+    bool numbers;    /* the numbers of inputs are needed, too */
     bool
         rows_that_come; /* experts' buffers have as many rows as come, instead of room for all that might: for times */
     double hbm_bytes;  /* what a program may have of each device; 0: not known, and everything fits */
@@ -102,14 +103,15 @@ struct model_options {
     bool must_fit;     /* a model that is over that is refused before it is built */
 };
 
-/* All of it, in bytes a chip. */
+/* The sum of all kinds, in bytes per chip. */
 double model_memory_bytes(const struct model_size *size, enum remat remat);
 
-/* Does it fit what a program may have? The rule is right within a tenth, so that nothing surer than "tight" can be said there. */
+/* Does it fit in the memory of a program? The rule is accurate to a tenth, so within that the answer is only
+ * "tight". */
 enum memory_fit { MEMORY_FITS, MEMORY_TIGHT, MEMORY_OVER };
 enum memory_fit memory_fit(double bytes, double limit_bytes);
 const char *memory_fit_name(enum memory_fit fit);
-/* The first kind of recomputation that is not over; full where all are. And STATUS_MEMORY where one is over. */
+/* The first kind of recomputation that fits; full if none does. And: STATUS_MEMORY if a kind does not fit. */
 enum remat model_least_remat(const struct model_size *size, double limit_bytes);
 int model_fits(const struct model_size *size, enum remat remat, double limit_bytes, struct status *st);
 
@@ -117,14 +119,14 @@ struct model {
     struct model_options options;
     struct axes axes;
     struct model_size size;
-    enum remat remat; /* what is recomputed: as asked, or the least by which it fits */
+    enum remat remat; /* as requested, or the least that fits */
     /* XLA writes collectives over these axes, "dp,fsdp", or those, beside a product as loops; "": none. */
     char windowed[2][AXES_TEXT];
-    int layers, layers_built; /* of a transformer: how many there are, and how many of them the module has */
-    bool kept_on_host;        /* what is kept for the backward pass */
-    int layers_apart;         /* so many at first are not like the others */
+    int layers, layers_built; /* of a transformer: number of layers, and how many of them the module has */
+    bool kept_on_host;        /* values kept for the backward pass */
+    int layers_apart;         /* number of first layers that differ from the others */
     struct module module;
-    struct builder builder; /* while it is built */
+    struct builder builder; /* during the build */
     int inputs, outputs, rooms[2];
     struct model_tensor *input, *output;
     struct model_experts *experts; /* of a model with experts, else NULL */
@@ -132,38 +134,40 @@ struct model {
         *like; /* the same on more devices, whose tokens go to the same experts here; or NULL */
 };
 
-/* Reads the workload file of a point: `model:` and its keys, on the mesh; options may be NULL. model_free() is safe after a
- * failure. */
+/* Reads the workload file of a point, `model:` and its keys, for a mesh; options may be NULL. model_free() is
+ * safe after a failure. */
 int model_read(const struct point *point, const struct model_options *options, const struct axes *axes,
                struct model *model, struct status *st);
 
-/* The same on one device, on the axes of one that was read, which stays where it is meanwhile. The same tokens go to the same experts,
- * and the same are dropped; STATUS_INPUT where there are not as many tokens, or only counts of them are known. */
+/* The same model on one device, on the axes of a model read before, which must stay in place. The same tokens
+ * go to the same experts, and the same are dropped; STATUS_INPUT if the numbers of tokens differ, or only
+ * counts of them are known. */
 int model_read_one(const struct point *point, const struct model *like, struct model *one, struct status *st);
 
 /* Does a workload file have a key at its top, with this value: 1 or 0? A file that cannot be read has none, unless memory is out. */
 int model_file_has(const char *file, const char *key, const char *value, struct status *st);
 
-/* Begins a step on a mesh; of the model, which is zeroed before, options, remat, experts and like stay. `dtype`: the types that are summed.
- * From here on the first fault goes to `st`, and model_close() returns it. */
+/* Begins a step on a mesh; options, remat, experts and like of the model, otherwise zeroed, are kept.
+ * `dtype`: the types that are summed. From here on the first fault goes to `st`, and model_close() returns
+ * it. */
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
                  int dtypes, struct status *st);
 void model_free(struct model *model);
 void chunk_free(struct chunk *chunk);
 
-/* Adds an input whose dims and cuts are set, and have been checked; its value comes back. */
+/* Adds an input whose dims and shardings are set and checked; returns its value. */
 struct tensor model_input(struct model *model, const char *name, const struct tensor *tensor,
                           enum dtype_id dtype, bool trained);
 
-/* Adds an output, and says which input it is like, if it is held flat as that is; NULL. */
+/* Adds an output, and the input whose flat form it has, or NULL. */
 void model_output(struct model *model, const char *name, const struct tensor *tensor,
                   const struct model_tensor *like);
 
 /* Ends a step whose outputs have all been added. */
 int model_close(struct model *model, struct status *st);
 
-/* Ends it with one output; `backward`: the gradients too, of a scalar, or else from a last input, named d and the output's
- * name, that is the cotangent of the output. */
+/* Ends a step with one output; `backward`: with gradients, of a scalar, or else from a last input that is the
+ * cotangent of the output and is named d and the output's name. */
 int model_end(struct model *model, const char *name, const struct tensor *output, bool backward,
               struct status *st);
 

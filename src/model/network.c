@@ -72,7 +72,7 @@ static int read_network(struct network *n, struct status *st)
                : check_shardings(n, st);
 }
 
-/* Cuts the dims of a tensor by P(dp,None), which may be shorter than they are. */
+/* Shards the dims of a tensor by P(dp,None), which may have fewer entries. */
 static int cut(const char *text, const struct axes *axes, const char *name, struct tensor *t,
                struct status *st)
 {
@@ -89,7 +89,8 @@ static int cut(const char *text, const struct axes *axes, const char *name, stru
     return tensor_check(t, axes, name, st);
 }
 
-/* A tensor of a layer (0: the inputs, -1: the targets), cut as `shardings` says of w3, or else of w. */
+/* A tensor of a layer (0: the inputs, -1: the targets), with the sharding of w3 in `shardings`, or else of w.
+ * */
 static int declare(struct network *n, const char *name, int layer, struct tensor *t, struct status *st)
 {
     char numbered[TENSOR_NAME];
@@ -142,7 +143,7 @@ static struct tensor squared_error(struct network *n, const struct tensor *y, co
     return tensor_scale(b, &loss, 1. / (double)n->batch);
 }
 
-/* In each layer y = f(x . w + b), cut as x is. */
+/* In each layer y = f(x . w + b), sharded as x is. */
 static int forward(struct network *n, struct tensor *out, struct status *st)
 {
     struct builder *b = &n->model->builder;

@@ -23,7 +23,7 @@ static const char *cut_stem(const char *name, char stem[static TENSOR_NAME])
     return name + letters;
 }
 
-/* Can a file give numbers to this input? Some have them already. */
+/* Can a file set the numbers of this input? The front end sets some itself. */
 static bool is_given(const struct model_tensor *input, const char *name)
 {
     char stem[TENSOR_NAME];
@@ -81,7 +81,7 @@ int numbers_shape(const struct model_tensor *tensor, int64_t shape[static TENSOR
     return dims;
 }
 
-/* From the node of w3 under `data:`, w3's own, or that of w, in whose text {} stands for 3; *found: there is one. */
+/* Reads the node of w3 under `data:`, or that of w, in whose text {} stands for 3; *found: there is one. */
 static int read_one(const struct node *data, const char *file, const struct model_tensor *tensor,
                     struct array *array, bool *found, struct status *st)
 {
@@ -107,7 +107,8 @@ static int read_one(const struct node *data, const char *file, const struct mode
     return st->code;
 }
 
-/* Numbers from -1 to 1, smaller where many are summed: over the square root of the first dim, where there are several. */
+/* Random numbers from -1 to 1, divided by the square root of the first dim if there are several dims, as that
+ * many are summed. */
 static int draw(const struct model_tensor *input, uint64_t seed, struct array *array, struct status *st)
 {
     int64_t shape[TENSOR_DIMS];
@@ -123,7 +124,7 @@ static int draw(const struct model_tensor *input, uint64_t seed, struct array *a
     return 0;
 }
 
-/* The mapping `data:` of a file, NULL where it has none. */
+/* The mapping `data:` of a file, NULL if it has none. */
 static int open_data(struct document *document, const char *file, const struct node **data, struct status *st)
 {
     if (document_load(document, file, st) < 0)
@@ -163,7 +164,7 @@ int numbers_expected(const char *file, const struct model_tensor *output, struct
     return code;
 }
 
-/* Where element [row, column] of a matrix is held, of `elements` in all. */
+/* The position in the flat tensor of element [row, column] of a matrix; `elements` in all. */
 static int64_t place(const struct model_flat *flat, int64_t elements, int64_t row, int64_t column)
 {
     int64_t at[] = {row, column}, local[] = {flat->dim[0], flat->dims > 1 ? flat->dim[1] : 1}, part = 0;
@@ -175,7 +176,7 @@ static int64_t place(const struct model_flat *flat, int64_t elements, int64_t ro
     return part * (elements / flat->parts) + at[0] * local[1] + at[1];
 }
 
-/* The matrix as the tensor holds it, or a held one as the matrix: model_flat. */
+/* Converts a matrix to its flat tensor, or back: model_flat. */
 static int refit(const struct model_tensor *tensor, const struct array *from, bool hold, struct array *to,
                  struct status *st)
 {
@@ -210,7 +211,7 @@ static int join(const struct model *model, const struct model_tensor *output, co
     return code;
 }
 
-/* What each device gets of an input. */
+/* Splits an input into the blocks of the devices. */
 static int cut(const struct model *model, const struct model_tensor *input, const struct array *whole,
                struct array block[], struct status *st)
 {

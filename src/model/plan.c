@@ -12,7 +12,7 @@ struct product {
     const struct axes *axes;
 };
 
-/* The dim of the result that a dim of an operand becomes; the one after the last where it is contracted. */
+/* The result's dim from a dim of an operand; the one after the last for the contracted dim. */
 static int dim_of(const struct product *p, int side, int d)
 {
     int batches = tensor_batches(p->side[0], p->side[1]);
@@ -36,7 +36,7 @@ static unsigned places_of(const struct product *p, int axis)
     return places;
 }
 
-/* The place of a digit: so many set bits from the lowest one on. */
+/* The place of a digit: the set bit with this number, from the lowest on. */
 static int place_at(unsigned places, int digit)
 {
     for (; digit > 0; digit--)
@@ -44,7 +44,7 @@ static int place_at(unsigned places, int digit)
     return __builtin_ctz(places);
 }
 
-/* Those axes of a list that a dim is cut by, and that the plan's list does not have yet. */
+/* Adds the axes of a list that shard a dim, without those that the plan's list already has. */
 static void add_axes(struct axis_list *cut, const struct axis_list *order, const int place[], int dim)
 {
     for (int i = 0; i < order->count; i++)
@@ -52,7 +52,7 @@ static void add_axes(struct axis_list *cut, const struct axis_list *order, const
             cut->axis[cut->count++] = order->axis[i];
 }
 
-/* The axes of a dim in the order of those who have them: the operands and what is wanted, forwards or backwards. */
+/* The axes of a dim in the order of the operands and the wanted result, forwards or backwards. */
 static struct axis_list cut_of(const struct product *p, const int place[], int dim, bool backwards)
 {
     struct axis_list cut = {0};

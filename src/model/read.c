@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a workload file to a model. */
+/* Reads a model from a workload file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const struct front *const fronts[] = {&front_mlp, &front_transformer, &fr
                                              &front_statements};
 enum { FRONTS = sizeof fronts / sizeof *fronts };
 
-/* All that the file may say: options, what every model has, and the front's own. */
+/* Checks the keys of the file: options, keys of every model, and those of the front end. */
 static int check_keys(const struct node *root, const struct front *front, struct status *st)
 {
     const char *names[OPTIONS_MAX + FRONT_KEYS + 3];
@@ -30,7 +30,7 @@ static int check_keys(const struct node *root, const struct front *front, struct
     return node_only(root, names, st);
 }
 
-/* Options that only some models know. */
+/* Refuses options that the model does not support. */
 static int check_options(const struct point *point, const struct front *front, struct status *st)
 {
     static const char *const some[] = {"layers", "tokens-per-chip", "micro-batches", "head", "dims", "plan"};

@@ -75,7 +75,7 @@ static void exchange(struct builder *b, struct tensor *t, int from, int to, int 
     t->value = build_reshape(b, value, local, t->dims);
 }
 
-/* The number of the block that a device has, and of blocks that there are. */
+/* The number of a device's block, and the number of blocks. */
 static int block_of(const struct tensor *t, const struct axes *axes, int device)
 {
     int block = 0;
@@ -93,8 +93,9 @@ static int blocks_of(const struct tensor *t, const struct axes *axes)
     return blocks;
 }
 
-/* Cut into the same parts by other axes, or by the same in another order. A device that has its block already keeps it; the
- * others get theirs each from a device of its own: as many have a block as are to have it. */
+/* Permutes to a sharding into the same parts by other axes, or in another order. A device that has its block
+ * already keeps it; every other device gets its block from a sender of its own, as each block has equally many
+ * copies before and after. */
 static void permute(struct builder *b, struct tensor *t, const struct tensor *wanted)
 {
     int devices = axes_devices(b->axes), blocks = blocks_of(t, b->axes), each = devices / blocks, pairs = 0;
@@ -123,7 +124,7 @@ static void permute(struct builder *b, struct tensor *t, const struct tensor *wa
     free(pair);
 }
 
-/* Does a list begin with another one; is it the same. */
+/* Does a list begin with another one? And: are they equal? */
 static bool begins(const struct axis_list *whole, const struct axis_list *beginning)
 {
     return axis_list_common(whole, beginning) == beginning->count;
@@ -142,7 +143,7 @@ static int owner_of(const struct tensor *t, int axis)
     return -1;
 }
 
-/* Must the last axis of a dim go. */
+/* Must the last axis of a dim be removed? */
 static bool leaves(const struct tensor *t, const struct tensor *wanted, int d)
 {
     const struct axis_list *have = &t->dim[d].shard;
@@ -166,7 +167,7 @@ static bool gather_one(struct builder *b, struct tensor *t, const struct tensor 
     return found;
 }
 
-/* How many of a dim's last axes are those that another one is to be cut by next. */
+/* The number of a dim's last axes over which another dim is to be sharded next. */
 static int next_axes(const struct axis_list *have, const struct axis_list *into, const struct axis_list *want)
 {
     int count = begins(want, into) ? want->count - into->count : 0, same = 0;

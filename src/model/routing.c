@@ -74,11 +74,11 @@ int routing_capacity(const struct routing *r, const char *factor, int64_t *capac
 
 struct ranked {
     int64_t entry;
-    int block; /* of entries that stand together: those for an expert */
+    int block; /* index of the group of entries for an expert */
     double gate;
 };
 
-/* By block, the highest gate first, then as they come. */
+/* Sorts by block, then by descending gate, then by position. */
 static int by_rank(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
@@ -170,7 +170,7 @@ static void count_rows(struct dispatch *d, const struct routing *r)
     }
 }
 
-/* Of the entries for an expert those that are kept are a block, and those that are dropped. */
+/* The kept entries for an expert are a block, and so are its dropped ones. */
 static int order_entries(struct dispatch *d, const struct routing *r, struct status *st)
 {
     int each = r->experts / r->peers;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to model/. */
 /*
- * routing: which experts the tokens of each device go to, with what gates, and which of these entries are dropped.
+ * routing: the experts of the tokens on each device, their gates, and the dropped entries.
  *
- * A routing is read from a file, or drawn: every token has top_k different experts, chosen one after the other by weights, of
- * those that are left; its gates are the softmax of as many normal numbers, the largest first, as a router's would be.
+ * A routing is read from a file, or drawn: every token has top_k different experts, chosen one after the
+ * other by weight, without replacement; its gates are the softmax of as many normal numbers, the largest
+ * first, as a router's would be.
  *
  *     even         token after token, expert after expert: loads that differ by one at most, the same for every device
  *     uniform      all experts alike
@@ -12,9 +13,9 @@
  *     multinomial  weights as given
  *     hot          each device has an expert of its own, drawn too, that takes a share of its weight; the others are alike
  *
- * An entry is a token's slot, number token * top_k + slot. An expert takes `capacity` entries of every sender: those with the
- * higher gates, of equal ones those that come first; the others are dropped. Experts lie on the devices of groups of `peers`:
- * expert e at position e / (experts / peers).
+ * An entry is a token's slot, number token * top_k + slot. An expert takes `capacity` entries of every
+ * sender: those with the highest gates, of equal ones the first; the others are dropped. Experts lie on the
+ * devices of groups of `peers`: expert e at position e / (experts / peers).
  *
  * Units: tokens, entries. Errors: with file, line and column. Ownership: the caller's struct, freed with routing_free(), after a
  * failure, too; safe when zeroed.
@@ -38,7 +39,7 @@ struct routing {
     int devices, experts, top_k, peers;
     int64_t tokens; /* of a device */
     int64_t capacity;
-    struct routing_entry *entry; /* [devices][tokens * top_k]; NULL where only `routed` is known */
+    struct routing_entry *entry; /* [devices][tokens * top_k]; NULL if only `routed` is known */
     int64_t *routed, *kept;      /* [devices][experts]: entries */
 };
 
@@ -48,26 +49,26 @@ struct routing {
  * one of the same seed, and so is each layer's. */
 int routing_read(struct routing *routing, const struct node *node, const char *file, int draw, int layer,
                  struct status *st);
-/* Has each layer one of its own? */
+/* Does each layer have a routing of its own? */
 bool routing_differs(const struct node *node);
 
 /* The capacity that a factor makes, ceil(tokens * top_k * peers / experts * factor), exactly; the factor is a decimal number
  * as it is written, "1.25". Errors: anything else, or a capacity of more than all entries of a group need. */
 int routing_capacity(const struct routing *routing, const char *factor, int64_t *capacity, struct status *st);
-/* What is kept and dropped, by the capacity. */
+/* Determines kept and dropped entries, by the capacity. */
 int routing_limit(struct routing *routing, struct status *st);
 
-/* Of a routing that knows its entries, the same on one device, which drops the same: its block b of tokens is that of
- * device[b]. */
+/* Converts a routing with known entries to one device, where the same entries are dropped: its block b of
+ * tokens is that of device[b]. */
 int routing_join(struct routing *one, const struct routing *of, const int device[], struct status *st);
 
-/* Room for entries and counts, all 0. */
+/* Allocates entries and counts, all 0. */
 int routing_init(struct routing *routing, struct status *st);
-/* Leaves the counts. */
+/* Frees the entries, and keeps the counts. */
 void routing_forget_entries(struct routing *routing);
 void routing_free(struct routing *routing);
 
-/* Entries of a device. */
+/* The number of entries of a device. */
 static inline int64_t routing_entries(const struct routing *routing)
 {
     return routing->tokens * routing->top_k;
@@ -80,8 +81,8 @@ static inline int64_t routing_entries(const struct routing *routing)
  * counts only, there are sizes and offsets, but no order.
  */
 struct dispatch {
-    int devices, peers;     /* peers: devices of a group */
-    int64_t rows;           /* places of a device; not all are taken */
+    int devices, peers;     /* peers: devices per group */
+    int64_t rows;           /* places per device; not all are used */
     int64_t *size, *offset; /* [devices][peers]: rows to each peer, and where they begin at the sender */
     int64_t *
         order; /* [devices][rows]: the entry at each place, 0 where there is none; NULL if only counts are known */

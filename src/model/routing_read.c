@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A routing from a file of a workload, or drawn. */
+/* Reads a routing from a file of a workload, or draws it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +138,7 @@ static const char *const draws[] = {"even", "uniform", "zipf", "multinomial", "h
 struct law {
     enum draw draw;
     double exponent, share;
-    double *weight; /* [experts] of the device at hand */
+    double *weight; /* [experts] of the current device */
     int64_t seed;
 };
 
@@ -187,8 +187,8 @@ static int read_law(struct law *law, const struct node *root, const struct routi
     return code;
 }
 
-/* Experts of one token, none twice: one is drawn again until it is another. If the weights do not have as many, the first
- * that are left. */
+/* Draws the experts of one token, all different: a repeated one is drawn again. If too few have a weight, the
+ * first of the others are added. */
 static void draw_experts(const struct routing *r, const struct categorical *categorical,
                          struct generator *generator, struct routing_entry entry[])
 {

@@ -47,7 +47,7 @@ struct statements {
     int values;
 };
 
-/* Gives a fault that was found without it the place in the statement. */
+/* Adds the place in the statement to a fault. */
 static int place(struct statements *s)
 {
     struct status why = *s->cursor.st;
@@ -55,7 +55,7 @@ static int place(struct statements *s)
     return cursor_fail(&s->cursor, "%s", why.text);
 }
 
-/* 0, or what a tensor operation refused. */
+/* 0, or the fault of a tensor operation. */
 static int refused(struct statements *s)
 {
     int code = s->cursor.st->code;
@@ -85,7 +85,7 @@ static int set_value(struct statements *s, const char *name, const struct tensor
     return 0;
 }
 
-/* A name, and the dims after it if it has any: `has_dims`. */
+/* Reads a name, and its dims if there are any: `has_dims`. */
 static int read_name(struct statements *s, char name[static TENSOR_NAME], struct tensor *tensor,
                      bool *has_dims)
 {
@@ -151,7 +151,7 @@ static int read_tensor(struct statements *s, struct tensor *out)
 
 static int read_sum(struct statements *s, const struct tensor *wanted, struct tensor *out);
 
-/* Over all elements. */
+/* Reduces over all elements. */
 static void reduce(struct statements *s, bool mean, struct tensor *value)
 {
     double elements = 1;
@@ -162,7 +162,7 @@ static void reduce(struct statements *s, bool mean, struct tensor *value)
     *value = tensor_scale(&s->model->builder, value, mean ? 1 / elements : 1);
 }
 
-/* A function and what it is of: "relu(". */
+/* Reads a function and its argument: "relu(". */
 static int read_function(struct statements *s, const char *name, const struct tensor *wanted,
                          struct tensor *out)
 {
@@ -213,7 +213,7 @@ static int multiply(struct statements *s, const struct tensor *right, const stru
     return refused(s);
 }
 
-/* All operands are there before the first product; only the last product is cut as the result is to be. */
+/* All operands are read before the first product; only the last product gets the sharding of the result. */
 static int read_product(struct statements *s, const struct tensor *wanted, struct tensor *out)
 {
     struct tensor operand[EXPR_OPERANDS];
@@ -338,7 +338,7 @@ static int read_trained(struct statements *s, const struct node *list, struct st
     return 0;
 }
 
-/* Names in `trained:` that are no inputs were meant for others. */
+/* Checks that all names in `trained:` are inputs. */
 static int check_trained(const struct statements *s, const struct node *list, struct status *st)
 {
     for (int t = 0; list && t < list->count; t++) {

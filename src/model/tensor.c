@@ -83,7 +83,7 @@ void tensor_fail(struct builder *b, const char *format, ...)
     tensor_fail_as(b, &why);
 }
 
-/* The dim of `large` that dim d of `small` meets, -1 if there is none. */
+/* The dim of `large` that dim d of `small` is aligned with, -1 if there is none. */
 static int meets(const struct tensor *large, const struct tensor *small, int d)
 {
     int at = large->dims - small->dims + d;
@@ -93,7 +93,7 @@ static int meets(const struct tensor *large, const struct tensor *small, int d)
     return at >= 0 && large->dim[at].n == small->dim[d].n ? at : -1;
 }
 
-/* Moves the smaller tensor to the cuts of the larger one and repeats it to its shape. */
+/* Moves the smaller tensor to the sharding of the larger one and broadcasts it to its shape. */
 static int32_t fit(struct builder *b, const struct tensor *large, const struct tensor *small)
 {
     struct tensor wanted = *small;
