@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * module_options: how a module is lowered at a point, and what files say of it besides its text.
+ * module_options: the options for lowering a module at a point, and the files that go with its text.
  *
  *   rates     of the chip, or those that the point gives instead (--peak, --matmul-efficiency, --launch-overhead ...)
  *   devices   CSV, a row a device in the order of the device assignment: the columns x, y, z (as many as the slice has
@@ -19,10 +19,10 @@
 #include "machine/slice.h"
 #include "settings/point.h"
 
-/* Whose schedule collectives go by: what is asked for; where somebody names a kind of ring, or which rings, ours. */
+/* The schedule of collectives: the one requested; our own, if a kind of ring or the rings are given. */
 enum algorithm algorithm_of(const struct point *point, enum algorithm unnamed);
 
-/* What carries the asynchronous collectives of a model or a matmul: as asked for, or as the chip's file says. */
+/* The queue of the asynchronous collectives of a model or a matmul: as requested, or from the chip's file. */
 enum collective_queue module_options_queue(const struct point *point, const struct chip *chip);
 
 /* How a module of a step is lowered at a point, but for what --op-cost says. Peaks that were given are those of
@@ -30,10 +30,10 @@ enum collective_queue module_options_queue(const struct point *point, const stru
 int module_options(const struct point *point, const struct chip *chip, struct lower_options *options,
                    struct status *st);
 
-/* Has it a product of f32, which takes passes of bf16? */
+/* Does it have a product of f32, which takes passes of bf16? */
 bool module_takes_passes(const struct module *module, const struct roofline *roofline);
 
-/* Fails if --precision or --ragged was given and nothing of the module asks for it. */
+/* Fails if --precision or --ragged was given and the module has no use for it. */
 int module_options_apply(const struct point *point, const struct module *module,
                          const struct roofline *roofline, struct status *st);
 

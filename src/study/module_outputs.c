@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The workload "module", and what a result says of its run besides its times: MFU, tokens a second, memory. */
+/* The workload "module", and the results of its run besides times: MFU, tokens a second, memory. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void print_spent(const struct time_breakdown *spent, char *text, size_t r
     text_add(text, room, "%srest=%.6g", spent->lists ? " " : "", spent->rest_s);
 }
 
-/* What would make the step fit, in words. */
+/* Suggestions that would make the step fit, in words. */
 static void print_cure(const struct model *model, char *text, size_t room)
 {
     const struct model_size *size = &model->size;
@@ -147,7 +147,7 @@ static int module_outputs(const struct job *job, const struct trace *trace, stru
     return measure_model(job, m, result, st);
 }
 
-/* Where the devices of HLO text are, unless an option says it. */
+/* Describes the device assignment of HLO text, unless an option gives it. */
 static void describe_devices(const struct job *job, const struct module_job *m, char text[static RESULT_LINE])
 {
     char chip[64] = "chip d", mesh[AXES_TEXT];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * result: what one simulated point tells, and the table of columns that prints it.
+ * result: the result of one simulated point, and the table of columns that prints it.
  *
  * A result is plain memory without pointers, so that a worker can hand it through a pipe; a text that is too
- * long for it ends in "...". What does not apply is "", NaN or negative, and empty in a CSV file. Its columns stand in
- * columns.c, once: the name in CSV files and the meaning, and how tables for people print it. CSV files have them in
- * that order, later ones are appended, none is ever moved; tables have them in the order of their places.
+ * long for it ends in "...". Values that do not apply are "", NaN or negative, and empty in a CSV file. Its
+ * columns stand in columns.c, once: the name in CSV files and the meaning, and how tables for people print
+ * it. CSV files have them in that order, later ones are appended, none is ever moved; tables have them in the
+ * order of their places.
  *
  * Units: SI, the unit in every column's name. Errors: none. Ownership: a plain value.
  */
@@ -21,7 +22,7 @@
 #include "notation/axes.h"
 #include "program/fold.h"
 
-/* How the status of a point begins whose input was right, but whose simulation went wrong. */
+/* The prefix of the status of a point whose input was valid, but whose simulation failed. */
 #define RESULT_FAILED "failed: "
 #define RESULT_KILLED                                                                                        \
     "killed by signal" /* is in the status of a point whose processes were, which may do another time */
@@ -96,7 +97,7 @@ struct result {
 /* Nothing known yet. */
 void result_init(struct result *result);
 
-/* Sets the speed-up over a time of the same point; leaves it empty where either has none. */
+/* Sets the speed-up over a time of the same point; leaves it empty if either has no time. */
 void result_compare(struct result *result, double reference_s);
 
 enum column_kind {
@@ -104,8 +105,8 @@ enum column_kind {
     COLUMN_REAL,
     COLUMN_COUNT,   /* int64_t; negative: none */
     COLUMN_BYTES,   /* uint64_t; 0: none */
-    COLUMN_COMMAND, /* what the caller says when a row is written */
-    COLUMN_OFF,     /* how far time_s lies from the time in this field, as a share of that */
+    COLUMN_COMMAND, /* set by the caller when a row is written */
+    COLUMN_OFF,     /* relative difference of time_s from this field */
 };
 
 /* Which tables have a column, if some row has a value for it. A text that is the same in all rows is no column but stands in the line above. */
@@ -138,7 +139,7 @@ struct column {
 extern const struct column columns[];
 extern const int column_count;
 
-/* A column's number in a result, in SI units; NaN where there is none. Not of texts. */
+/* A column's number in a result, in SI units; NaN if there is none. Not for texts. */
 double column_value(const struct column *column, const struct result *result);
 const char *column_text(const struct column *column, const struct result *result);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which rings a collective walks where its axes can be walked in two ways; and what that is called. */
+/* Chooses the rings of a collective if its axes allow two ways, and names the choice. */
 #include "study/ring_choice.h"
 
 #include <math.h>
@@ -160,7 +160,7 @@ static int find_config(struct collective_job *c, const struct job *job, enum rin
     return code;
 }
 
-/* A way to do it: what the search compares. */
+/* A candidate of the search. */
 struct attempt {
     enum ring_form form;
     enum ring_kind kind;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to study/. */
 /*
- * ring_choice: by which rings a collective goes over its mesh axes.
+ * ring_choice: chooses the rings of a collective over its mesh axes.
  *
  * Axes that lie on several physical axes, or share one, can be walked in two ways (ring_set.h): a ring for each mesh axis, or
  * all lines of the slice that they lie on at once. Both are kept until the program is built; then the faster one is taken,
@@ -35,12 +35,13 @@ struct ring_choice {
     int64_t *pair_elements;       /* ragged: as the set numbers the group, where the mesh does not; or NULL */
 };
 
-/* Finds the rings over c->axes, which c->choice gets. Errors: --all-axes where there are no lines, too many axes. */
+/* Finds the rings over c->axes, and stores them in c->choice. Errors: --all-axes without lines, too many
+ * axes. */
 int ring_choice_open(struct collective_job *c, const struct mesh *mesh, const struct point *point,
                      struct status *st);
 void ring_choice_close(struct ring_choice *choice);
 
-/* Takes the faster ones, and the shares of the array that make them so, for good. */
+/* Keeps the faster rings for good, with their best shares of the array. */
 int ring_choice_settle(struct collective_job *c, const struct job *job, const struct mesh *mesh,
                        struct status *st);
 
@@ -48,11 +49,11 @@ int ring_choice_settle(struct collective_job *c, const struct job *job, const st
 int ring_choice_spec(struct collective_job *c, const struct mesh *mesh, struct collective_spec *spec,
                      struct status *st);
 
-/* The root, which the mesh numbers, as the rings number the group. */
+/* The root, which the mesh numbers, in the numbering of the rings. */
 int ring_choice_root(const struct collective_job *c, const struct job *job);
 
-/* What the collective takes on its rings, simulated; and what it would take if every step of them were one link, by its
- * closed form: NaN where there is none. */
+/* The simulated time of the collective on its rings; and its time by the closed form if every step were one
+ * link: NaN if there is none. */
 int ring_choice_time(struct collective_job *c, const struct job *job, const struct mesh *mesh, double *time_s,
                      struct status *st);
 double ring_choice_ideal_s(const struct collective_job *c, const struct job *job);
