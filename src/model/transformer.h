@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to model/. */
 /*
- * transformer: what a workload file says of a transformer and of how it is trained, and its weights.
+ * transformer: a transformer and its training as read from a workload file, and its weights.
  *
  * A block is  x + o(attention(norm(x)))  and then  x + down(f(gate(norm(x))) * up(norm(x))); or, in parallel,
  * h = norm(x),  x + o(attention(h)) + down(f(gate(h)) * up(h)),  of which the sums over tp are one.  Mesh axes have parts: `dp` cuts
@@ -103,12 +103,12 @@ struct transformer {
         copies; /* kv: the axes of tp that cut key-value heads, copies: the others */
 };
 
-/* Reads it on a mesh, from the file's keys and the point's options. */
+/* Reads a transformer on a mesh, from the file's keys and the point's options. */
 int transformer_read(const struct front_source *source, struct transformer *t, struct status *st);
 
 /* What `moe:` says, once the axes are known; and the axes that the experts lie on, which join dp if they have no part. */
 int transformer_read_experts(const struct node *root, struct transformer *t, struct status *st);
-/* How many tokens of its sequence attention reaches in a layer, from 0. */
+/* The number of tokens of its sequence that attention reaches in a layer, from 0. */
 int64_t transformer_reach(const struct transformer *t, int64_t layer);
 /* Do layers differ in what they have or do, but for the first ones, which have no experts? */
 bool transformer_is_mixed(const struct transformer *t);
@@ -136,9 +136,9 @@ struct weight transformer_weight(const struct transformer *t, enum weight_id id)
  * SGD none. */
 double transformer_state_bytes(const struct transformer *t, enum weight_id id);
 
-/* Tokens of a micro-batch on the devices that have the same. */
+/* The tokens of a micro-batch on the devices that share them. */
 int64_t transformer_local_tokens(const struct transformer *t);
-/* The same that one device has between products. */
+/* The tokens of a micro-batch that one device has between products. */
 int64_t transformer_device_tokens(const struct transformer *t);
 
 /* Operations of the model a token, forward: 2 a parameter of products, of experts of the top-k only, and those of attention
@@ -146,7 +146,7 @@ int64_t transformer_device_tokens(const struct transformer *t);
 double transformer_block_flops(const struct transformer *t, bool experts);
 double transformer_attention_flops(const struct transformer *t);
 
-/* Memory and operations of a step, with the weights of so many layers fetched ahead. */
+/* Memory and flops of a step, with the weights of `ahead` layers prefetched. */
 void transformer_size(const struct transformer *t, int ahead, struct model_size *size);
 
 #endif
