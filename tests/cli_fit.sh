@@ -16,7 +16,7 @@ awk -v t="$time_s" 'BEGIN {
 
 # Rows that cannot be fitted are named: below the table, or where the table is not, on stderr.
 printf 'op,size_bytes,time_s\nx,1024,1e-5\nx,2048,\nx,,3e-5\nx,4096,2e-5\nx,8192,\n' >holes.csv
-printf '# left out for want of a time: lines 3, 6\n# left out for want of a size: line 4\n' >want
+printf '# left out: line 3 has no time, line 6 has no time, line 4 has no size\n' >want
 icisim fit holes.csv | grep '^# left out' | cmp - want
 icisim fit holes.csv --csv - 2>err >/dev/null
 cmp err want

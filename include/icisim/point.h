@@ -46,7 +46,7 @@ ICISIM_API struct icisim_result *icisim_point_run(struct icisim_point *point, st
 
 /* Simulates the point and writes a file about the run, as the option of the command line of the same name
  * does: "trace" (Chrome trace events), "links" (a CSV of all links) or "instructions" (a CSV of a module's
- * instructions, in XProf's terms). The file is written completely or not at all. */
+ * instructions, in XProf's terms); or "torus" (the use of the links as SVG). The file is written completely or not at all. */
 ICISIM_API int icisim_point_write(struct icisim_point *point, const char *what, const char *path,
                                   struct icisim_status *st);
 

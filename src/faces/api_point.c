@@ -160,7 +160,7 @@ int icisim_point_write(struct icisim_point *point, const char *what, const char 
     int code = writer->name
                    ? output_open(&output, path, &call.st)
                    : status_fail(&call.st, STATUS_INPUT,
-                                 "'%s' cannot be written; there are trace, links, instructions", what);
+                                 "'%s' cannot be written; there are trace, links, instructions, torus", what);
     if (code == 0)
         code = run_and_write(point, writer, output.file, &call.st);
     if (code == 0)

@@ -237,8 +237,7 @@ static int write_page(const struct settings *settings, struct status *st)
         code = rows_open(settings, "html", &page, st);
     if (code == 0) {
         page_begin(page.file);
-        code = page_block(page.file, "rows", rows.text, rows.bytes, st);
-        page_end(page.file);
+        code = page_end(page.file, rows.text, rows.bytes, st);
     }
     if (code == 0)
         code = output_commit(&page, st);

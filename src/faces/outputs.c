@@ -17,11 +17,7 @@
 #include "report/report.h"
 #include "study/budget.h"
 
-/* The options that name a file per point. */
-static const char *const file_names[OUTPUTS_FILES] = {
-    [OUTPUTS_TRACE] = "trace", [OUTPUTS_LINKS] = "links", [OUTPUTS_INSTRUCTIONS] = "instructions"};
-
-/* The times to record: if there are too many single times to keep, steps are shown without their waits. */
+/* The times to record: where there are too many single times to keep, steps are shown without their waits. */
 static enum record recorded(const struct outputs *outputs)
 {
     return outputs->critical || outputs->file[0][OUTPUTS_TRACE].file || outputs->page.file ? RECORD_ALL
@@ -38,16 +34,17 @@ static bool shows_single_ops(const struct outputs *outputs)
            outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
 }
 
-/* Fails with the file's name if the disk is full, else with the fault of the trace. */
-static int write_trace(const struct job *job, const struct run *run, struct trace_part part,
-                       struct output *trace, struct status *st)
+/* Fails with the file's name if the disk is full, else with the fault of what is written. */
+static int write_file(const struct run_writer *writer, const struct job *job, const struct run *run,
+                      struct trace_part part, struct output *output, struct status *st)
 {
     struct status own = {0}, disk = {0};
-    int code = report_trace(job, run, part, trace->file, &own);
+    int code = writer->write(job, run, part, output->file, &own);
     if (code == 0)
         return 0;
-    bool written = output_flush(trace, &disk) == 0;
-    return status_fail(st, written ? code : disk.code, "--trace: %s", written ? own.text : disk.text);
+    bool written = output_flush(output, &disk) == 0;
+    return status_fail(st, written ? code : disk.code, "--%s: %s", writer->name,
+                       written ? own.text : disk.text);
 }
 
 /* Shows the times of single instructions of a module: the longest in a table, all of them in a file. */
@@ -91,16 +88,13 @@ static int show(struct outputs *outputs, int64_t index, struct status *st)
     if (code == 0 && outputs->critical)
         code = report_critical(run, stdout, st);
     const struct settings *settings = outputs->grid.settings;
-    if (code == 0 && file[OUTPUTS_TRACE].file)
-        code = write_trace(job, run,
-                           (struct trace_part){settings_integer(settings, "trace-chips"),
-                                               settings_text(settings, "trace-window"), 0},
-                           &file[OUTPUTS_TRACE], st);
+    const struct trace_part part = {settings_integer(settings, "trace-chips"),
+                                    settings_text(settings, "trace-window"), 0};
+    for (int f = 0; f < OUTPUTS_INSTRUCTIONS && code == 0; f++) /* these may have what gains are found */
+        if (file[f].file)
+            code = write_file(&run_writers[f], job, run, part, &file[f], st);
     if (code == 0 && outputs->page.file && index < PAGE_POINTS)
         code = page_run(outputs->page.file, job, run, index, st);
-    if (code == 0 && file[OUTPUTS_LINKS].file)
-        code = report_links(&job->program, run->result.time_s,
-                            &(struct csv_writer){.output = file[OUTPUTS_LINKS]}, st);
     if (code == 0 && module_job_of(job))
         code = show_module(job, run, outputs, index, st);
     return code;
@@ -221,7 +215,7 @@ static char *path_of(const char *path, const struct grid *grid, int64_t index)
 static int open_files(struct outputs *outputs, int f, struct status *st)
 {
     const struct grid *grid = &outputs->grid;
-    const char *option = file_names[f], *path = settings_text(grid->settings, option);
+    const char *option = run_writers[f].name, *path = settings_text(grid->settings, option);
     int code = 0;
     if (path && grid->points > OUTPUTS_FILES_MAX)
         return status_fail(st, STATUS_LIMIT,
@@ -243,8 +237,8 @@ const char *outputs_stdout(const struct settings *settings)
     if (rows_take_stdout(settings, "csv"))
         return "csv";
     for (int f = 0; f < OUTPUTS_FILES; f++)
-        if (rows_take_stdout(settings, file_names[f]))
-            return file_names[f];
+        if (rows_take_stdout(settings, run_writers[f].name))
+            return run_writers[f].name;
     return NULL;
 }
 
@@ -304,9 +298,8 @@ static int finish_page(struct outputs *outputs, struct status *st)
     if (!text_end(csv.output.file, &text))
         return status_nomem(st);
     if (code == 0)
-        code = page_block(outputs->page.file, "rows", text, bytes, st);
+        code = page_end(outputs->page.file, text, bytes, st);
     free(text);
-    page_end(outputs->page.file);
     return code < 0 ? code : output_commit(&outputs->page, st);
 }
 

@@ -23,7 +23,7 @@
 
 enum { OUTPUTS_FILES_MAX = 256 };
 
-/* The files of each point. */
+/* Files of each point, the first of run_writers (report.h). */
 enum outputs_file { OUTPUTS_TRACE, OUTPUTS_LINKS, OUTPUTS_INSTRUCTIONS, OUTPUTS_FILES };
 
 struct outputs {

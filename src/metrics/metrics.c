@@ -100,18 +100,20 @@ static int count_loads(const struct program *program, const struct load load[], 
     return 0;
 }
 
-int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st)
+double *metrics_link_bytes(const struct program *program, struct status *st)
 {
+    double *link_bytes = calloc((size_t)slice_link_ids(program->slice) + 1, sizeof *link_bytes);
     struct load *load = malloc(((size_t)program->ops + 1) * sizeof *load);
     int *link = malloc(((size_t)program_longest_route(program) + 1) * sizeof *link);
-    int code = load && link ? find_loads(program, load, st) : status_nomem(st);
-    for (int id = 0; id < slice_link_ids(program->slice); id++)
-        link_bytes[id] = 0;
+    int code = link_bytes && load && link ? find_loads(program, load, st) : status_nomem(st);
     if (code >= 0)
         code = count_loads(program, load, code, link, link_bytes, st);
     free(load);
     free(link);
-    return code;
+    if (code == 0)
+        return link_bytes;
+    free(link_bytes);
+    return NULL;
 }
 
 /* The axes whose links the program's routes take. */
@@ -177,15 +179,11 @@ int metrics_compute(struct metrics *m, const struct metrics_run *run, struct sta
     const struct program *program = run->program;
     const struct trace *trace = run->trace;
     *m = (struct metrics){.counts = *run->counts, .time_s = trace->total_s + run->more_s};
-    double *link_bytes = malloc(((size_t)slice_link_ids(program->slice) + 1) * sizeof *link_bytes);
+    double *link_bytes = metrics_link_bytes(program, st);
     if (!link_bytes)
-        return status_nomem(st);
-    int code = metrics_link_bytes(program, link_bytes, st);
-    if (code == 0)
-        link_use(m, program, link_bytes, run->orbit);
+        return st->code;
+    link_use(m, program, link_bytes, run->orbit);
     free(link_bytes);
-    if (code < 0)
-        return code;
     bool computes = run->counts->has_computes;
     m->critical_chip = trace_critical_chip(trace);
     m->compute_s = compute_of(program, trace, m->critical_chip);

@@ -56,7 +56,7 @@ struct metrics_run {
 };
 int metrics_compute(struct metrics *metrics, const struct metrics_run *run, struct status *st);
 
-/* Bytes over each link, [slice_link_ids], in the caller's array. */
-int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st);
+/* Bytes over each link, [slice_link_ids], the caller's to free(); NULL after a failure. */
+double *metrics_link_bytes(const struct program *program, struct status *st);
 
 #endif

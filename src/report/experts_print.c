@@ -158,19 +158,18 @@ static int print_link(const struct experts_report *r, FILE *out, struct status *
 {
     const struct slice *slice = &r->job->machine.slice;
     int links = slice_link_ids(slice), most = -1;
-    double *bytes = malloc(((size_t)links + 1) * sizeof *bytes), time_s = r->run->result.time_s;
+    double *bytes = metrics_link_bytes(&r->job->program, st), time_s = r->run->result.time_s;
     char place[SLICE_PLACE];
-    int code = bytes ? metrics_link_bytes(&r->job->program, bytes, st) : status_nomem(st);
-    for (int link = 0; code == 0 && link < links; link++)
+    for (int link = 0; bytes && link < links; link++)
         if (slice_is_link(slice, link) && (most < 0 || bytes[link] > bytes[most]))
             most = link;
-    if (code == 0 && most >= 0)
+    if (most >= 0)
         fprintf(out, "# hottest link: from chip %d %s %c%c, %.0f B, busy %.1f %% of the time\n",
                 slice_link_start(slice, most), slice_print_place(slice, slice_link_start(slice, most), place),
                 slice_axis_name(slice_link_axis(slice, most)), slice_link_sign(most) > 0 ? '+' : '-',
                 bytes[most], time_s > 0 ? 100 * bytes[most] / (slice_link_Bps(slice, most) * time_s) : 0);
     free(bytes);
-    return code;
+    return st->code;
 }
 
 /* Prints the time of each exchange, and of the matmuls between them: rows by phase and label. */
@@ -218,17 +217,6 @@ static int print_cost(const struct experts_report *r, FILE *out, struct status *
     return 0;
 }
 
-/* Prints how much of the exchanges is hidden by chunking. */
-static void print_hidden(const struct experts_report *r, FILE *out)
-{
-    const struct result *result = &r->run->result;
-    double comm_s = result->comm_s, hidden_s = comm_s - result->exposed_comm_s;
-    int chunks = r->experts->chunks;
-    if (chunks > 1 && comm_s > 0)
-        fprintf(out, "# chunks: %d; of %.3f us of communication %.3f us hide behind products, %.1f %%\n",
-                chunks, comm_s * 1e6, hidden_s * 1e6, 100 * hidden_s / comm_s);
-}
-
 static int print_all(const struct experts_report *r, const struct module_rows *rows, FILE *out,
                      struct status *st)
 {
@@ -248,7 +236,6 @@ static int print_all(const struct experts_report *r, const struct module_rows *r
         print_loads("device", loads->device, loads->devices, loads->mean, out, st) < 0 ||
         print_exchanges(r, rows, out, st) < 0)
         return st->code;
-    print_hidden(r, out);
     print_hot(r, rows, out);
     print_last(r, out);
     return print_link(r, out, st) < 0 ? st->code : print_cost(r, out, st);

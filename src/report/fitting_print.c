@@ -161,28 +161,16 @@ void fitting_print(const struct fitting *f, const uint64_t size_bytes[], int siz
         print_chip(&f->chip[c]);
 }
 
-/* "# left out for want of a time: lines 3, 8, 9" */
-static void print_gaps(const struct measured *m, const char *what, FILE *out)
-{
-    enum { SHOWN = 20 };
-    int lines = 0, shown = 0;
-    for (int i = 0; i < m->gaps; i++)
-        lines += strcmp(m->gap[i].what, what) == 0;
-    if (lines > 0)
-        fprintf(out, "# left out for want of a %s: line%s", what, lines == 1 ? "" : "s");
-    for (int i = 0; i < m->gaps && shown < SHOWN; i++)
-        if (strcmp(m->gap[i].what, what) == 0)
-            fprintf(out, "%s %d", shown++ ? "," : "", m->gap[i].line);
-    if (lines > SHOWN)
-        fprintf(out, " and %d more", lines - SHOWN);
-    if (lines > 0)
-        fputc('\n', out);
-}
-
 void fitting_print_dropped(const struct fitting *f, FILE *out)
 {
-    print_gaps(&f->measured, "time", out);
-    print_gaps(&f->measured, "size", out);
+    enum { SHOWN = 20 };
+    const struct measured *m = &f->measured;
+    for (int i = 0; i < m->gaps && i < SHOWN; i++)
+        fprintf(out, "%sline %d has no %s", i ? ", " : "# left out: ", m->gap[i].line, m->gap[i].what);
+    if (m->gaps > SHOWN)
+        fprintf(out, " and %d more", m->gaps - SHOWN);
+    if (m->gaps > 0)
+        fputc('\n', out);
 }
 
 static void write_row(struct csv_writer *csv, const char *group, const struct fitting_row *row)

@@ -321,19 +321,14 @@ static int print_points(const struct measured_compare *compare, int width, FILE 
     bool any = !isnan(fitted);
     free(off);
     struct table table =
-        any ? table_of("size (B), measured (us)%.2f, simulated (us)%.2f, difference (%)%+.2f, with fit "
-                       "(us)%.2f, difference (%)%+.2f, line (), collective")
-            : table_of("size (B), measured (us)%.2f, simulated (us)%.2f, difference (%)%+.2f, line (), "
-                       "collective");
+        table_of("size (B), measured (us)%.2f, simulated (us)%.2f, difference (%)%+.2f, with fit "
+                 "(us)%.2f, difference (%)%+.2f, line (), collective");
+    table.column[4].hidden = table.column[5].hidden = !any;
     table.most = width;
     table.in_us = true;
     for (const struct measured_pair *pair = compare->pair; pair < compare->pair + compare->pairs; pair++)
-        if (any)
-            table_row(&table, pair->size_bytes, pair->measured_s, pair->simulated_s, off_frac(pair),
-                      pair->fitted_s, pair->fitted_s / pair->measured_s - 1, (double)pair->line, pair->what);
-        else
-            table_row(&table, pair->size_bytes, pair->measured_s, pair->simulated_s, off_frac(pair),
-                      (double)pair->line, pair->what);
+        table_row(&table, pair->size_bytes, pair->measured_s, pair->simulated_s, off_frac(pair),
+                  pair->fitted_s, pair->fitted_s / pair->measured_s - 1, (double)pair->line, pair->what);
     fprintf(out,
             "# %d of %d times in %s (columns of %s), worst first; difference: the time to its left over the "
             "measured "

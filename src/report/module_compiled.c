@@ -104,9 +104,9 @@ static void put_origin(struct table *table, const struct module_rows *rows, cons
     table_text(table, module_op_name(&rows->job->module, row->instruction, op_name));
 }
 
-static int print_slowest(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+int module_print_slowest(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
-    enum { OPS = 7, HBM };
+    enum { OPS = 7, HBM, SOURCE = 10, OP_NAME };
     int32_t count;
     struct ranked_row *slowest = module_rank(rows, false, total_s, &count);
     if (!slowest)
@@ -117,6 +117,7 @@ static int print_slowest(const struct module_rows *rows, double total_s, FILE *o
     table.most = rows->width;
     table.column[OPS].scale = 1e-12;
     table.column[HBM].scale = 1e-9;
+    table.column[SOURCE].hidden = table.column[OP_NAME].hidden = rows->job->of_model;
     fprintf(
         out,
         "# the instructions that take longest, of %d that take time; rate over intensity, operations of a "
@@ -202,7 +203,7 @@ static void print_trips(const struct module_rows *rows, FILE *out)
 
 int module_print_compiled(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
-    if (print_categories(rows, total_s, out, st) < 0 || print_slowest(rows, total_s, out, st) < 0 ||
+    if (print_categories(rows, total_s, out, st) < 0 || module_print_slowest(rows, total_s, out, st) < 0 ||
         module_print_exposed(rows, total_s, out, st) < 0 || module_print_why(rows, out, st) < 0)
         return st->code;
     print_trips(rows, out);

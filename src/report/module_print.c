@@ -50,26 +50,6 @@ static int print_classes(const struct module_rows *rows, FILE *out, struct statu
     return row_groups_end(&classes, &table, out, st);
 }
 
-static int print_top(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
-{
-    const struct module *module = module_of(rows);
-    int32_t count;
-    struct ranked_row *longest = module_rank(rows, false, total_s, &count);
-    if (!longest)
-        return status_nomem(st);
-    struct table table =
-        table_of("instruction, opcode, bound, count (), each (us), all (us), exposed (us), share (%)");
-    fprintf(out, "# the instructions that take longest, of %d that take time\n", count);
-    for (int32_t r = 0; r < count && r < MODULE_TOP; r++) {
-        const struct module_row *row = longest[r].row;
-        table_row(&table, module_name_at(module, row->instruction), module_row_opcode(rows, row),
-                  module_row_bound(rows, row), row->sum.executions, row->sum.time_s / row->sum.executions,
-                  row->sum.time_s, row->sum.exposed_s, row->sum.time_s / total_s);
-    }
-    free(longest);
-    return table_end(&table, out, st);
-}
-
 static bool is_kernel(const struct module_rows *rows, const struct module_row *row)
 {
     const char *target = module_value(module_of(rows), row->instruction, ATTR_CUSTOM_CALL_TARGET);
@@ -160,7 +140,7 @@ static int print_model(const struct module_rows *rows, double total_s, FILE *out
         return st->code;
     if (rows->gains && module_print_exposed(rows, total_s, out, st) < 0)
         return st->code;
-    return print_top(rows, total_s, out, st);
+    return module_print_slowest(rows, total_s, out, st);
 }
 
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st)

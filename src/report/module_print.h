@@ -18,6 +18,8 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
 /* For HLO text: rows by category, the ten slowest instructions, the ten most exposed collectives with the
  * reasons, and loops without a known trip count. Part of module_print(). */
 int module_print_compiled(const struct module_rows *rows, double total_s, FILE *out, struct status *st);
+/* The instructions that take longest, each a point on the roofline. Part of module_print(). */
+int module_print_slowest(const struct module_rows *rows, double total_s, FILE *out, struct status *st);
 /* The same rows by "source", "op_name" or "layer". */
 int module_print_by(const struct module_rows *rows, const char *by, double total_s, FILE *out,
                     struct status *st);

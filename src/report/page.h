@@ -4,7 +4,8 @@
  *
  * It is the embedded page (analysis/page/page.html: what it looks like, and the script that draws) with the data in its middle:
  * blocks of text, packed by gzip, that have the names and the form of what the program writes elsewhere: `rows`, the CSV
- * of the points; of single points, by their number, `trace-0` (Chrome trace events), `links-0` and `instructions-0`.
+ * of the points; of single points, by their number, `trace-0` (Chrome trace events), `links-0` and `instructions-0`. And charts
+ * (charts.h): `torus-0` of a point; a template `charts` has those of all rows.
  *
  * Units: as in these. Errors: out of memory, and those of the embedded outputs. Ownership: the file stays the
  * caller's.
@@ -22,10 +23,9 @@
 enum { PAGE_POINTS = 16, PAGE_EVENTS = 300000 };
 
 void page_begin(FILE *page);
-int page_block(FILE *page, const char *name, const char *text, size_t bytes, struct status *st);
-void page_end(FILE *page);
-
 /* Writes the blocks of a run whose single times were recorded. */
 int page_run(FILE *page, const struct job *job, const struct run *run, int64_t index, struct status *st);
+/* The last: the CSV of all points. */
+int page_end(FILE *page, const char *rows, size_t bytes, struct status *st);
 
 #endif

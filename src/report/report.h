@@ -42,7 +42,8 @@ struct trace_part {
 int report_trace(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
                  struct status *st);
 /* The outputs that can be written from a run, by the names of their options; a list that ends with a row
- * without a name. */
+ * without a name: its trace; a CSV of all links (chip and its coordinates, axis, direction, bytes, share of the
+ * bandwidth in use); the instructions of a module; the torus (charts.h). */
 struct run_writer {
     const char *name;
     enum record record; /* the part of the trace that it needs */
@@ -60,10 +61,6 @@ struct trace_window {
 };
 int report_window(const char *window, struct trace_window *read, struct status *st);
 int report_critical(const struct run *run, FILE *out, struct status *st);
-
-/* A CSV of all links of a program that took `time_s`: chip and its coordinates, axis, direction, bytes, share of the
- * bandwidth in use. */
-int report_links(const struct program *program, double time_s, struct csv_writer *csv, struct status *st);
 
 /* run --draws N of a single point: simulates one routing of the experts after another and prints statistics;
  * `csv` is open if a row for each draw is wanted. */

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "metrics/metrics.h"
+#include "report/charts.h"
 #include "report/critical_print.h"
 #include "report/module_print.h"
 #include "report/perfetto.h"
@@ -132,30 +133,25 @@ static void write_link(struct csv_writer *csv, const struct slice *slice, int li
             time_s > 0 ? bytes / (slice_link_Bps(slice, link) * time_s) : 0.0);
 }
 
-int report_links(const struct program *program, double time_s, struct csv_writer *csv, struct status *st)
-{
-    const struct slice *slice = program->slice;
-    int links = slice_link_ids(slice);
-    double *bytes = malloc(((size_t)links + 1) * sizeof *bytes);
-    int code = bytes ? metrics_link_bytes(program, bytes, st) : status_nomem(st);
-    if (code == 0) {
-        csv_text(csv, "chip");
-        for (int axis = 0; axis < slice->axes; axis++)
-            csv_text(csv, (char[]){slice_axis_name(axis), '\0'});
-        csv_names(csv, "axis,direction,to_chip,link_bytes,link_frac");
-        for (int link = 0; link < links; link++)
-            if (slice_is_link(slice, link))
-                write_link(csv, slice, link, bytes[link], time_s);
-    }
-    free(bytes);
-    return code;
-}
-
 static int write_links(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
                        struct status *st)
 {
     (void)part;
-    return report_links(&job->program, run->result.time_s, &(struct csv_writer){.output.file = out}, st);
+    struct csv_writer csv = {.output.file = out};
+    const struct slice *slice = job->program.slice;
+    int links = slice_link_ids(slice);
+    double *bytes = metrics_link_bytes(&job->program, st);
+    if (bytes) {
+        csv_text(&csv, "chip");
+        for (int axis = 0; axis < slice->axes; axis++)
+            csv_text(&csv, (char[]){slice_axis_name(axis), '\0'});
+        csv_names(&csv, "axis,direction,to_chip,link_bytes,link_frac");
+        for (int link = 0; link < links; link++)
+            if (slice_is_link(slice, link))
+                write_link(&csv, slice, link, bytes[link], run->result.time_s);
+    }
+    free(bytes);
+    return st->code;
 }
 
 static int write_instructions(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
@@ -175,4 +171,5 @@ static int write_instructions(const struct job *job, const struct run *run, stru
 const struct run_writer run_writers[] = {{"trace", RECORD_ALL, false, report_trace},
                                          {"links", RECORD_NONE, false, write_links},
                                          {"instructions", RECORD_NONE, true, write_instructions},
+                                         {"torus", RECORD_NONE, false, chart_torus},
                                          {NULL, RECORD_NONE, false, NULL}};

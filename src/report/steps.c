@@ -37,7 +37,6 @@ struct steps {
     struct step_op *of;         /* [count] all ops but joins, step by step */
     int32_t *depth;             /* [ops] */
     struct op *part;            /* [ops] room for the ops of a step */
-    double *link_bytes;         /* [slice_link_ids] */
     bool direction[DIRECTIONS]; /* has any step moved something in that direction */
 };
 
@@ -99,12 +98,13 @@ static int count_bytes(const struct steps *all, const struct step_op step[], int
     part.op = all->part;
     part.ops = ops;
     *bytes = (struct step_bytes){.sent = most_sent(&part)};
-    int code = metrics_link_bytes(&part, all->link_bytes, st);
-    for (int link = 0; code == 0 && link < slice_link_ids(slice); link++) {
+    double *link_bytes = metrics_link_bytes(&part, st);
+    for (int link = 0; link_bytes && link < slice_link_ids(slice); link++) {
         double *of = &bytes->direction[2 * slice_link_axis(slice, link) + (slice_link_sign(link) < 0)];
-        *of = fmax(*of, all->link_bytes[link]);
+        *of = fmax(*of, link_bytes[link]);
     }
-    return code;
+    free(link_bytes);
+    return st->code;
 }
 
 /* The step's op on the critical chip whose compute waits longest, else the first one; op -1 if the step has
@@ -215,8 +215,7 @@ int report_steps(const struct run *run, FILE *out, struct status *st)
     all.of = malloc(ops * sizeof *all.of);
     all.depth = malloc(ops * sizeof *all.depth);
     all.part = malloc(ops * sizeof *all.part);
-    all.link_bytes = malloc(((size_t)slice_link_ids(timing->program->slice) + 1) * sizeof *all.link_bytes);
-    int code = all.of && all.depth && all.part && all.link_bytes ? 0 : status_nomem(st);
+    int code = all.of && all.depth && all.part ? 0 : status_nomem(st);
     if (code == 0 && timing->trace.start_s) {
         code = waits_init(&waits, timing->whole, &timing->fold, &timing->trace, st);
         all.waits = &waits;
@@ -230,6 +229,5 @@ int report_steps(const struct run *run, FILE *out, struct status *st)
     free(all.of);
     free(all.depth);
     free(all.part);
-    free(all.link_bytes);
     return code;
 }

@@ -32,15 +32,12 @@ static int is_free_of_contention(const struct program *program, double bytes, bo
                                  struct status *st)
 {
     int links = slice_link_ids(program->slice);
-    double *link_bytes = malloc(((size_t)links + 1) * sizeof *link_bytes);
-    if (!link_bytes)
-        return status_nomem(st);
-    int code = metrics_link_bytes(program, link_bytes, st);
+    double *link_bytes = metrics_link_bytes(program, st);
     *free_of = true;
-    for (int link = 0; link < links && code == 0; link++)
+    for (int link = 0; link < links && link_bytes; link++)
         *free_of &= link_bytes[link] <= bytes * (1 + 1e-9);
     free(link_bytes);
-    return code;
+    return st->code;
 }
 
 /* A permute: its longest route. */
