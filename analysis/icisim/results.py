@@ -98,6 +98,13 @@ class Result:
         """Bytes of each link, and the share of its bandwidth that is used."""
         return _frame(self._csv("links"))
 
+    def torus(self) -> str:
+        """The slice and the use of its links as SVG, for `IPython.display.SVG`."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "torus.svg")
+            self._write("torus", path)
+            return Path(path).read_text()
+
     def report(self) -> str:
         """What the program prints of the point: tables by phase, by category, by axis, and why what is exposed is."""
         return _native.program(*_native.command_line("run", self.options))

@@ -125,6 +125,13 @@ def test_search(show, tmp_path):
                    "--html", tmp_path / "s.html")
     page = show(tmp_path / "s.html")
     assert page.locator("svg.scatter").count() == 1 and page.locator("svg.scatter").first.locator("circle").count() > 100
+    # a dot tells which row it is, and a click shows where that row's time goes
+    dot = page.locator("svg.scatter circle").nth(7)
+    dot.hover(force=True)
+    assert "memory_bytes" in page.inner_text("#hover") and "fsdp=" in page.inner_text("#hover")
+    dot.click(force=True)
+    page.wait_for_selector("svg.waterfall")
+    assert page.locator("svg.waterfall rect").count() >= 2 and "model at the peak" in page.locator("svg.waterfall").text_content()
     page.locator("th", has_text="time_s").first.click()
     times = page.locator("tbody tr").first.inner_text()
     page.locator("th", has_text="time_s").first.click()

@@ -141,6 +141,8 @@ def test_outputs(tmp_path):
     assert "<table>" in page
     xml.dom.minidom.parseString(page[page.index("<svg"):])
     assert page.count("<rect") >= 10
+    torus = xml.dom.minidom.parseString(result.torus())
+    assert len(torus.getElementsByTagName("line")) == 48 and len(torus.getElementsByTagName("circle")) == 16  # 2 (3 4 + 4 3) links
     with pytest.raises(icisim.Error, match="no-such"):
         result.trace(tmp_path / "no-such" / "out.json")
 
