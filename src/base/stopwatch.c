@@ -2,6 +2,7 @@
 #include "base/stopwatch.h"
 
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <time.h>
 
 static double clock_s(clockid_t id)
@@ -46,4 +47,11 @@ struct spent stopwatch_lap(struct stopwatch *stopwatch)
 double stopwatch_wall_s(const struct stopwatch *stopwatch)
 {
     return clock_s(CLOCK_MONOTONIC) - stopwatch->last.wall_s;
+}
+
+void stopwatch_set_timer(int timer, double seconds)
+{
+    struct itimerval left = {.it_value.tv_sec = (time_t)seconds};
+    left.it_value.tv_usec = (suseconds_t)((seconds - (double)left.it_value.tv_sec) * 1e6);
+    setitimer(timer, &left, NULL);
 }

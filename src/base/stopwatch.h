@@ -33,4 +33,7 @@ struct spent stopwatch_lap(struct stopwatch *stopwatch);
 /* Wall time since the last lap, without starting a new one. Takes nanoseconds. */
 double stopwatch_wall_s(const struct stopwatch *stopwatch);
 
+/* Sets a timer of setitimer(), such as ITIMER_REAL, to go off once after `seconds`; 0 stops it. */
+void stopwatch_set_timer(int timer, double seconds);
+
 #endif

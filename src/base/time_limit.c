@@ -5,6 +5,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/stopwatch.h"
+
 /* A signal handler, so it calls async-signal-safe functions only. Outputs are temporary files until they are
  * whole (output.h), so that no half-written one remains under its name. */
 static void give_up(int number)
@@ -17,23 +19,16 @@ static void give_up(int number)
     _exit(written < 0 ? 3 : 2);
 }
 
-void time_set(int timer, double seconds)
-{
-    struct itimerval left = {.it_value.tv_sec = (time_t)seconds};
-    left.it_value.tv_usec = (suseconds_t)((seconds - (double)left.it_value.tv_sec) * 1e6);
-    setitimer(timer, &left, NULL);
-}
-
 void time_hold(double seconds)
 {
     static const double least_s = 0.1, most_s = 1e8;
     if (!(seconds > 0 && seconds < most_s))
         return;
     sigaction(SIGPROF, &(struct sigaction){.sa_handler = give_up}, NULL);
-    time_set(ITIMER_PROF, seconds * 1.1 + least_s);
+    stopwatch_set_timer(ITIMER_PROF, seconds * 1.1 + least_s);
 }
 
 void time_release(void)
 {
-    time_set(ITIMER_PROF, 0);
+    stopwatch_set_timer(ITIMER_PROF, 0);
 }

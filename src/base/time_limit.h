@@ -14,7 +14,4 @@
 void time_hold(double seconds);
 void time_release(void);
 
-/* Sets a timer of setitimer(): ITIMER_REAL, ... */
-void time_set(int timer, double seconds);
-
 #endif

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "base/memory_limit.h"
-#include "base/time_limit.h"
 #include "engine/engines.h"
 
 enum { WORDS = 4096, SAID = 240 }; /* bytes read of the child's output; bytes quoted in the message */
@@ -95,7 +94,7 @@ static void start_timer(const struct engine_limits *limits)
     if (!(limits->time_s > 0))
         return;
     signal(SIGALRM, SIG_DFL);
-    time_set(ITIMER_REAL, fmax(limits->time_s - stopwatch_wall_s(&limits->since), 2e-6));
+    stopwatch_set_timer(ITIMER_REAL, fmax(limits->time_s - stopwatch_wall_s(&limits->since), 2e-6));
 }
 
 /* Blocks SIGINT in the child. The parent decides whether the child ends or may finish; SimGrid would end it,

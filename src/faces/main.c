@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time_limit.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "faces/command.h"
 #include "study/budget.h"
@@ -36,18 +38,27 @@ static int flush_stdout(struct status *st)
     return status_fail(st, STATUS_IO, "stdout: %s", strerror(errno));
 }
 
+/* Bounds what the command takes. Points are bounded in time one by one; other commands as a whole. */
+static void hold(const struct command *command, const struct settings *settings)
+{
+    struct status own = {0};
+    double limit_s = 0;
+    budget_hold_command(settings_text(settings, "memory-limit"));
+    if (command->bit & FOR_LIMITS && !(command->bit & FOR_POINTS))
+        units_parse_time("--time-limit", settings_text(settings, "time-limit"), &limit_s, &own);
+    time_hold(limit_s);
+}
+
 static int run_command(int argc, char **argv, struct status *st)
 {
     struct settings settings;
     const struct command *command = command_by_name(argv[1], st);
     if (!command)
         return st->code;
-    bool at_once = command->bit & FOR_LIMITS && !(command->bit & FOR_POINTS);
     settings_init(&settings);
     int code = command_parse(command, argc - 1, argv + 1, &settings, st);
     if (code == 0)
-        budget_hold_command(settings_text(&settings, "memory-limit"),
-                            at_once ? settings_text(&settings, "time-limit") : NULL);
+        hold(command, &settings);
     if (code == 0)
         command->run(&settings, st);
     settings_locate(&settings, st);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/memory_limit.h"
-#include "base/time_limit.h"
 #include "base/units.h"
 #include "hlo/cost.h"
 
@@ -43,16 +42,12 @@ void budget_hold(struct budget_hold *held, const struct point *point, int worker
     memory_hold(most_for(point, workers));
 }
 
-void budget_hold_command(const char *memory_limit, const char *time_limit)
+void budget_hold_command(const char *memory_limit)
 {
     struct status own = {0};
-    double limit_s = 0;
     struct point point = {.run.memory_limit_bytes = 0};
     if (memory_limit)
         units_parse_bytes("--memory-limit", memory_limit, &point.run.memory_limit_bytes, &own);
-    if (time_limit)
-        units_parse_time("--time-limit", time_limit, &limit_s, &own);
-    time_hold(limit_s);
     memory_hold(most_for(&point, 1));
 }
 

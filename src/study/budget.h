@@ -29,9 +29,8 @@ struct budget_hold {
  * for each would take longer than the points, so it is asked ten times a second at most. */
 void budget_hold(struct budget_hold *held, const struct point *point, int workers);
 
-/* Bounds a command that has no points, or its work before the points: to --memory-limit (NULL if not given),
- * and to --time-limit (NULL if points are bounded one by one, or if there is no limit). */
-void budget_hold_command(const char *memory_limit, const char *time_limit);
+/* Bounds a command that has no points, or its work before the points: to --memory-limit, NULL if not given. */
+void budget_hold_command(const char *memory_limit);
 
 /* Checks the limits before a program is built with so many sends at once on each chip; and before an engine
  * runs one. */
