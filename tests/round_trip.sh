@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Random products, networks and transformers, by random strategies: what `lower` prints of each, run again, takes the same time to
-# the bit. ICISIM_ROUNDS says how many.
+# Random products, networks and transformers, by random strategies: what `lower` prints of each, run again, takes the same time, to
+# the nine digits of its CSV. ICISIM_ROUNDS says how many.
 set -euo pipefail
 icisim=$(realpath "$1")
 . tests/support/sanitized.sh
@@ -131,5 +131,5 @@ while same < rounds:
     if got != want:
         sys.exit(f"round_trip: {want} s, but what is printed takes {got} s: {' '.join(command)}\n{text}")
     same += 1
-print(f"round_trip: {same} of the same time to the bit, {refused} were refused")
+print(f"round_trip: {same} of the same time, {refused} were refused")
 END

@@ -20,8 +20,8 @@
 int chart_torus(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
                 struct status *st);
 
-/* Of the CSV of points: a waterfall each of the first rows; a scatter each of the columns that time is weighed against, where they
- * vary. */
+/* Writes charts of the CSV of points: a waterfall for each of the first CHART_ROWS rows; a scatter for each column that time is
+ * weighed against (memory, cost), if its values differ. */
 enum { CHART_ROWS = 1000 };
 void chart_waterfalls(const struct csv_table *rows, FILE *out);
 void chart_scatters(const struct csv_table *rows, FILE *out);
