@@ -66,6 +66,7 @@ int csv_table_fail(const struct csv_table *table, int row, int column, struct st
 struct csv_writer {
     struct output output; /* from output_open(); the other fields start at zero */
     int cells;            /* written in this row */
+    int digits;           /* significant digits of reals; 0: 9 */
 };
 
 /* Write a row cell by cell, and end it with csv_end_row(). A write error sticks in the stream; csv_commit()

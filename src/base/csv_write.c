@@ -47,7 +47,7 @@ void csv_real(struct csv_writer *csv, double value)
     if (value == 0)
         fputs_unlocked(signbit(value) ? "-0" : "0", out); /* most cells of large tables */
     else if (!isnan(value))
-        fprintf(out, "%.9g", value);
+        fprintf(out, "%.*g", csv->digits ? csv->digits : 9, value);
 }
 
 void csv_count(struct csv_writer *csv, int64_t value)

@@ -267,6 +267,7 @@ int outputs_open(struct outputs *outputs, struct status *st)
     outputs->file = calloc((size_t)outputs->grid.points, sizeof *outputs->file);
     int code =
         outputs->file ? rows_open(outputs->grid.settings, "csv", &outputs->csv.output, st) : status_nomem(st);
+    outputs->csv.digits = settings_integer(outputs->grid.settings, "digits");
     for (int f = 0; f < OUTPUTS_FILES && code == 0; f++)
         code = open_files(outputs, f, st);
     if (code == 0)

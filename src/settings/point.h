@@ -19,7 +19,7 @@
 enum { CHOICE_OPEN = -1 };
 
 /* Size of arrays indexed by an option's index in the table (option.h). */
-enum { OPTIONS_MAX = 128 };
+enum { OPTIONS_MAX = 136 };
 
 /* The op or model, and its sizes. */
 struct point_work {
