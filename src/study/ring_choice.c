@@ -55,34 +55,36 @@ void ring_choice_close(struct ring_choice *choice)
     choice->pair_elements = NULL;
 }
 
-int ring_choice_root(const struct collective_job *c, const struct job *job)
+/* The position along the rings of a root that is numbered by the mesh. */
+static int root_position(const struct collective_job *c, const struct mesh *mesh, int root)
 {
-    const struct mesh *mesh = &job->machine.mesh;
-    int root = job->point->work.root;
-    if (job->point->work.groups)
-        return root;
     for (int device = 0; device < mesh->devices; device++)
         if (axis_list_position(&c->axes, &mesh->axes, device) == root)
             return ring_set_piece(&c->choice.set, mesh->slice, mesh_chip(mesh, device));
     return root;
 }
 
-/* Who is where along rings and lines: the root, and the pairs of a ragged all-to-all, are numbered by the mesh. */
-static int renumber(struct collective_job *c, const struct mesh *mesh, struct collective_spec *spec,
-                    struct status *st)
+int ring_choice_root(const struct collective_job *c, const struct job *job)
+{
+    int root = job->point->work.root;
+    return job->point->work.groups ? root : root_position(c, &job->machine.mesh, root);
+}
+
+/* Numbers the pairs of a ragged all-to-all by positions along the rings, where the mesh numbers them. */
+static int renumber_pairs(struct collective_job *c, const struct mesh *mesh, struct collective_spec *spec,
+                          struct status *st)
 {
     struct ring_choice *choice = &c->choice;
     size_t n = (size_t)c->group_chips;
     int32_t *position = malloc(n * sizeof *position);
-    int64_t *pair = spec->pair_elements ? malloc(n * n * sizeof *pair) : NULL;
-    if (!position || (spec->pair_elements && !pair)) {
+    int64_t *pair = malloc(n * n * sizeof *pair);
+    if (!position || !pair) {
         free(position);
         free(pair);
         return status_nomem(st);
     }
     ring_set_positions(&choice->set, mesh, &c->axes, position);
-    spec->root = position[spec->root];
-    for (size_t i = 0; pair && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             pair[(size_t)position[i] * n + (size_t)position[j]] = spec->pair_elements[i * n + j];
     free(choice->pair_elements);
@@ -101,7 +103,10 @@ int ring_choice_spec(struct collective_job *c, const struct mesh *mesh, struct c
         spec->ring[r] = &c->choice.set.ring[r];
     if (c->follows)
         config_follow(&c->config, c->collective->id == COLLECTIVE_ALL_GATHER, spec);
-    return c->axes.count == 0 ? 0 : renumber(c, mesh, spec, st);
+    if (c->axes.count == 0)
+        return 0;
+    spec->root = root_position(c, mesh, spec->root);
+    return spec->pair_elements ? renumber_pairs(c, mesh, spec, st) : 0;
 }
 
 int ring_choice_time(struct collective_job *c, const struct job *job, const struct mesh *mesh, double *time_s,
