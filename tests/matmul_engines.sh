@@ -6,6 +6,7 @@
 set -euo pipefail
 icisim=$(realpath "$1")
 chains=200
+export PYTHONPATH=$PWD/tests/support PYTHONDONTWRITEBYTECODE=1
 . tests/support/sanitized.sh
 sanitized "$icisim" && chains=14 # slow there
 python3 - "$icisim" "$chains" <<'END'
@@ -15,6 +16,8 @@ import random
 import subprocess
 import sys
 
+from cuts import cut
+
 SEED = 20261122
 MESHES = (("v5e", "2x3", "X=2,Y=3"), ("v5e", "2x4", "X=2,Y=4"), ("v5e", "3x5", "X=3,Y=5"), ("v5e", "6", "X=6"),
           ("v4", "2x2x3", "a=2,b=2,c=3"), ("v4", "4x4x4", "a=4,b=4,c=4"), ("v5e", "4x4", "X=2,Y=4,Z=2"))
@@ -23,24 +26,13 @@ icisim, chains = sys.argv[1], int(sys.argv[2])
 draw = random.Random(SEED)
 
 
-def cut(dims, axes):
-    """Each axis cuts one of the dims, or none."""
-    parts = [[] for _ in dims]
-    for name in draw.sample(axes, len(axes)):
-        dim = draw.randrange(len(dims) + 1)
-        if dim < len(dims):
-            parts[dim].append(name)
-    words = [f"{n}@({','.join(part)})" if part else str(n) for n, part in zip(dims, parts)]
-    return f"[{','.join(words)}]"
-
-
 def chain(axes, devices):
     """Only the last product has an output, so that operands in the middle are whole: partial sums there say nothing."""
     products = draw.choice((1, 1, 2, 3))
     dims = [devices * draw.choice((1, 3, 5, 7, 11, 13)) for _ in range(products + 2)]
     kind, sums = draw.choice(TYPES)
-    arrays = [kind + cut(dims[i:i + 2], axes if i in (0, products) else []) for i in range(products + 1)]
-    return f"{' . '.join(arrays)} -> {sums}{cut((dims[0], dims[-1]), axes)}"
+    arrays = [kind + cut(draw, dims[i:i + 2], axes if i in (0, products) else []) for i in range(products + 1)]
+    return f"{' . '.join(arrays)} -> {sums}{cut(draw, (dims[0], dims[-1]), axes)}"
 
 
 def run(chip, shape, mesh, ops, *more):

@@ -4,6 +4,7 @@
 # the nine digits of its CSV. ICISIM_ROUNDS says how many.
 set -euo pipefail
 icisim=$(realpath "$1")
+export PYTHONPATH=$PWD/tests/support PYTHONDONTWRITEBYTECODE=1
 . tests/support/sanitized.sh
 rounds=40
 ! sanitized "$icisim" || rounds=6
@@ -17,6 +18,8 @@ import random
 import subprocess
 import sys
 
+from cuts import cut
+
 icisim, rounds = sys.argv[1], int(sys.argv[2])
 SLICES = (("v5e", "2x3", (2, 3)), ("v5e", "2x4", (2, 4)), ("v5e", "4x4", (4, 4)), ("v6e", "2x4", (2, 4)), ("v5e", "8", (8, 1)),
           ("v4", "2x2x2", (2, 4)), ("v5p", "2x2x4", (4, 4)), ("v4", "4x4x4", (4, 16)), ("v7x", "2x2x2", (4, 4)), ("v6e", "4x8", (4, 8)))
@@ -28,22 +31,13 @@ def options(**choices):
     return [f"--{name.replace('_', '-')}={draw.choice(values)}" for name, values in choices.items() if draw.random() < 0.5]
 
 
-def cut(dims, axes):
-    parts = [[] for _ in dims]
-    for name in draw.sample(axes, len(axes)):
-        dim = draw.randrange(len(dims) + 1)
-        if dim < len(dims):
-            parts[dim].append(name)
-    return "[" + ",".join(f"{n}@({','.join(part)})" if part else str(n) for n, part in zip(dims, parts)) + "]"
-
-
 def product(sizes):
     devices = sizes[0] * sizes[1]
     count = draw.choice((1, 1, 2, 3))
     dims = [devices * draw.choice((1, 3, 5, 7, 64, 352)) for _ in range(count + 2)]
     kind, sums = draw.choice((("bf16", "bf16"), ("bf16", "f32"), ("int8", "int32"), ("f32", "f32")))
-    arrays = [kind + cut(dims[i:i + 2], ["a", "b"] if i in (0, count) else []) for i in range(count + 1)]
-    op = f"{' . '.join(arrays)} -> {sums}{cut((dims[0], dims[-1]), ['a', 'b'])}"
+    arrays = [kind + cut(draw, dims[i:i + 2], ["a", "b"] if i in (0, count) else []) for i in range(count + 1)]
+    op = f"{' . '.join(arrays)} -> {sums}{cut(draw, (dims[0], dims[-1]), ['a', 'b'])}"
     how = draw.choice((["--strategy=uni"], ["--strategy=bidi"], ["--strategy=bidi-half"], ["--strategy=naive"], [],
                        options(plan=("auto", "textbook")), ["--gather=after"], ["--strategy=uni", "--loop=xla"],
                        ["--strategy=bidi", "--all-reduce=chunks", f"--chunks={draw.choice((2, 3))}"]))
