@@ -21,10 +21,7 @@ struct value {
     bool reduced; /* for a product with a softmax: a reduction is fused with it */
     int32_t seen; /* the last root that counted its inputs: each is read once per root */
     int32_t region;
-    int32_t product,
-        latest;  /* the last product that it is made of; the last value besides that is read; -1 */
-    bool output; /* of that product's fusion */
-    bool leaves; /* its layer and phase, or is read by what is no compute */
+    bool leaves; /* its layer and phase, or is read by an instruction that computes nothing */
 };
 
 struct fuse {
