@@ -183,6 +183,8 @@ positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --check does not apply together with --tolerance|all-gather --slice 4x4 --size 1MiB --tolerance 1e-2 --check
 a share above 0 and at most 1|all-gather --slice 4x4 --size 1MiB --tolerance 0
 time-limit '60' has no unit|all-gather --slice 4x4 --size 1MiB --time-limit 60
+--digits 18: a number has 1 to 17 significant digits|all-gather --slice 4x4 --size 1MiB --csv rows.csv --digits 18
+--digits 0: a number has 1 to 17|all-gather --slice 4x4 --size 1MiB --csv rows.csv --digits 0
 --size does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --size 1MiB
 --axis does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --axis x
 --groups does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --groups '[4,4]<=[16]'
@@ -228,6 +230,11 @@ try '--profile does not apply without --published' validate --engines --profile 
 try '--axis does not apply to topology export' topology export --slice 4x4 --axis x
 try '--output does not apply without action export' topology show --slice 4x4 --output out.xml
 try '--offset does not apply together with --perm' eval ppermute --mesh i=2 --input 'arange(2)' --perm 0-1 --offset 1
+
+# A double has 17 significant digits, and no number has none.
+for digits in 0 18 2147483647; do
+    try "--digits $digits: a number has 1 to 17 significant digits" run all-gather --slice 4x4 --size 1MiB --csv out.csv --digits $digits
+done
 
 # What takes longer than it may is given up, in either engine.
 for engine in event simgrid both; do

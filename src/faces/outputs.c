@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "faces/outputs.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,10 +265,13 @@ int outputs_init(struct outputs *outputs, struct settings *settings, struct stat
 
 int outputs_open(struct outputs *outputs, struct status *st)
 {
+    outputs->csv.digits = settings_integer(outputs->grid.settings, "digits");
+    if (outputs->csv.digits < 1 || outputs->csv.digits > DBL_DECIMAL_DIG)
+        return status_fail(st, STATUS_INPUT, "--digits %d: a number has 1 to %d significant digits",
+                           outputs->csv.digits, DBL_DECIMAL_DIG);
     outputs->file = calloc((size_t)outputs->grid.points, sizeof *outputs->file);
     int code =
         outputs->file ? rows_open(outputs->grid.settings, "csv", &outputs->csv.output, st) : status_nomem(st);
-    outputs->csv.digits = settings_integer(outputs->grid.settings, "digits");
     for (int f = 0; f < OUTPUTS_FILES && code == 0; f++)
         code = open_files(outputs, f, st);
     if (code == 0)
