@@ -183,8 +183,6 @@ positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --check does not apply together with --tolerance|all-gather --slice 4x4 --size 1MiB --tolerance 1e-2 --check
 a share above 0 and at most 1|all-gather --slice 4x4 --size 1MiB --tolerance 0
 time-limit '60' has no unit|all-gather --slice 4x4 --size 1MiB --time-limit 60
---digits 18: a number has 1 to 17 significant digits|all-gather --slice 4x4 --size 1MiB --csv rows.csv --digits 18
---digits 0: a number has 1 to 17|all-gather --slice 4x4 --size 1MiB --csv rows.csv --digits 0
 --size does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --size 1MiB
 --axis does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --axis x
 --groups does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --groups '[4,4]<=[16]'
