@@ -28,10 +28,10 @@ static int reduction(const struct frame *frame, int32_t at, enum call_op *op)
     int32_t body = (int32_t)module_number(frame->module, at, ATTR_TO_APPLY, -1);
     enum opcode root =
         body < 0 ? HLO_OPCODES : module_at(frame->module, frame->module->computation[body].root)->opcode;
-    *op = root == HLO_MAXIMUM ? CALL_PMAX : root == HLO_MINIMUM ? CALL_PMIN : CALL_PSUM;
-    if (root == HLO_ADD || root == HLO_MAXIMUM || root == HLO_MINIMUM)
+    *op = root == HLO_MAXIMUM ? CALL_PMAX : CALL_PSUM;
+    if (root == HLO_ADD || root == HLO_MAXIMUM)
         return 0;
-    return interpret_fail(frame->module, at, frame->st, "only sums, maxima and minima are interpreted");
+    return interpret_fail(frame->module, at, frame->st, "only sums and maxima are interpreted");
 }
 
 static int permute_pairs(const struct frame *frame, int32_t at, struct call *call)

@@ -16,18 +16,6 @@ static double logistic(double a)
 {
     return 1 / (1 + exp(-a));
 }
-static double sign(double a)
-{
-    return a > 0 ? 1 : a < 0 ? -1 : a;
-}
-static double is_finite(double a)
-{
-    return isfinite(a) ? 1 : 0;
-}
-static double logical_not(double a)
-{
-    return a == 0;
-}
 
 double elementwise_binary(enum opcode opcode, double a, double b)
 {
@@ -36,26 +24,16 @@ double elementwise_binary(enum opcode opcode, double a, double b)
         return a + b;
     case HLO_AND:
         return (double)((int64_t)a & (int64_t)b);
-    case HLO_ATAN2:
-        return atan2(a, b);
     case HLO_DIVIDE:
         return a / b;
     case HLO_MAXIMUM:
         return isnan(a) || a > b ? a : b;
-    case HLO_MINIMUM:
-        return isnan(a) || a < b ? a : b;
     case HLO_MULTIPLY:
         return a * b;
-    case HLO_OR:
-        return (double)((int64_t)a | (int64_t)b);
-    case HLO_POWER:
-        return pow(a, b);
     case HLO_REMAINDER:
         return fmod(a, b);
     case HLO_SUBTRACT:
         return a - b;
-    case HLO_XOR:
-        return (double)((int64_t)a ^ (int64_t)b);
     default:
         return NAN; /* not in the table below */
     }
@@ -118,57 +96,24 @@ static int apply_select(const struct operation *op, struct array *out)
     return 0;
 }
 
-static int apply_clamp(const struct operation *op, struct array *out)
-{
-    const struct array *low = op->operand[0], *high = op->operand[2];
-    int64_t n = array_elements(out);
-    for (int64_t i = 0; i < n; i++)
-        out->data[i] = elementwise_binary(
-            HLO_MINIMUM,
-            elementwise_binary(HLO_MAXIMUM, op->operand[1]->data[i], low->data[low->dims ? i : 0]),
-            high->data[high->dims ? i : 0]);
-    return 0;
-}
-
 const struct operation_rule elementwise_rules[] = {
-    {HLO_ABS, .apply = apply_unary, .unary = fabs},
-    {HLO_CBRT, .apply = apply_unary, .unary = cbrt},
-    {HLO_CEIL, .apply = apply_unary, .unary = ceil},
-    {HLO_COSINE, .apply = apply_unary, .unary = cos},
-    {HLO_ERF, .apply = apply_unary, .unary = erf},
     {HLO_EXPONENTIAL, .apply = apply_unary, .unary = exp},
-    {HLO_EXPONENTIAL_MINUS_ONE, .apply = apply_unary, .unary = expm1},
-    {HLO_FLOOR, .apply = apply_unary, .unary = floor},
-    {HLO_IS_FINITE, .apply = apply_unary, .unary = is_finite},
     {HLO_LOG, .apply = apply_unary, .unary = log},
-    {HLO_LOG_PLUS_ONE, .apply = apply_unary, .unary = log1p},
     {HLO_LOGISTIC, .apply = apply_unary, .unary = logistic},
     {HLO_NEGATE, .apply = apply_unary, .unary = negate},
-    {HLO_NOT, .apply = apply_unary, .unary = logical_not},
-    {HLO_ROUND_AFZ, .apply = apply_unary, .unary = round},
-    {HLO_ROUND_EVEN, .apply = apply_unary, .unary = rint},
     {HLO_RSQRT, .apply = apply_unary, .unary = rsqrt},
-    {HLO_SIGN, .apply = apply_unary, .unary = sign},
-    {HLO_SINE, .apply = apply_unary, .unary = sin},
     {HLO_SQRT, .apply = apply_unary, .unary = sqrt},
-    {HLO_TAN, .apply = apply_unary, .unary = tan},
     {HLO_TANH, .apply = apply_unary, .unary = tanh},
     {HLO_ADD, .apply = apply_binary},
     {HLO_AND, .apply = apply_binary},
-    {HLO_ATAN2, .apply = apply_binary},
     {HLO_DIVIDE, .apply = apply_binary},
     {HLO_MAXIMUM, .apply = apply_binary},
-    {HLO_MINIMUM, .apply = apply_binary},
-    {HLO_OR, .apply = apply_binary},
     {HLO_MULTIPLY, .apply = apply_binary},
-    {HLO_POWER, .apply = apply_binary},
     {HLO_REMAINDER, .apply = apply_binary},
-    {HLO_XOR, .apply = apply_binary},
     {HLO_SUBTRACT, .apply = apply_binary},
     {HLO_CONVERT, .apply = apply_convert},
     {HLO_COMPARE, .apply = apply_compare},
     {HLO_SELECT, .apply = apply_select},
-    {HLO_CLAMP, .apply = apply_clamp},
     {HLO_OPCODES, .apply = NULL},
 };
 

@@ -7,7 +7,7 @@
  *   local       makes an array from arrays of the same device: a row of a table (elementwise.c, shaping.c, contract.c, by_rows.c);
  *               attention.c
  *   collective  needs all devices of a group at once (communicate.c)
- *   control     tuples, calls, loops: it works on values as they are (interpret.c)
+ *   control     tuples, calls: it works on values as they are (interpret.c)
  */
 #ifndef FRAME_H
 #define FRAME_H

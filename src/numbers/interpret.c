@@ -104,54 +104,6 @@ static int run_called(struct frame *frame, int32_t at, int32_t computation)
     return code;
 }
 
-/* Does the loop continue on the active devices? -1: they disagree. */
-static int agree(const struct frame *frame, const struct value *pred)
-{
-    int all = -2;
-    for (int d = 0; d < frame->devices; d++) {
-        if (!frame->active[d])
-            continue;
-        int one = pred->array[d].data[0] != 0;
-        if (all != -2 && one != all)
-            return -1;
-        all = one;
-    }
-    return all;
-}
-
-static int run_loop(struct frame *frame, int32_t at)
-{
-    const struct module *module = frame->module;
-    int32_t condition = (int32_t)module_number(module, at, ATTR_CONDITION, -1);
-    int32_t body = (int32_t)module_number(module, at, ATTR_BODY, -1);
-    struct value *state = value_keep(frame_operand(frame, at, 0)), *next = NULL;
-    int code = 0;
-    for (;;) {
-        if ((code = run(frame, condition, frame->active, &state, &next)) < 0)
-            break;
-        int more = agree(frame, next);
-        value_drop(next);
-        if (more < 0)
-            code = interpret_fail(module, at, frame->st, "devices disagree about another trip");
-        if (more != 1 || (code = run(frame, body, frame->active, &state, &next)) < 0)
-            break;
-        value_drop(state);
-        state = next;
-    }
-    *frame_slot(frame, at) = state; /* of a loop that failed too: it is dropped with the frame */
-    return code;
-}
-
-/* The branch that a device takes: operand 0 is a pred (true, false) or a number; a number out of range means
- * the last branch. */
-static int branch_of(const struct frame *frame, int32_t at, int device, int branches, bool pred)
-{
-    double which = frame_operand(frame, at, 0)->array[device].data[0];
-    if (pred)
-        return which != 0 ? 0 : 1;
-    return which >= 0 && which < branches ? (int)which : branches - 1;
-}
-
 /* Runs one branch on the devices that take it, and merges its result with those of the branches before. */
 static int run_branch(struct frame *frame, int32_t at, int32_t computation, int operand, const bool active[])
 {
@@ -164,29 +116,22 @@ static int run_branch(struct frame *frame, int32_t at, int32_t computation, int 
     return code;
 }
 
+/* Operand 0 is a pred: each device takes the true or the false computation. */
 static int run_conditional(struct frame *frame, int32_t at)
 {
-    const struct module *module = frame->module;
-    int branches, code = 0;
-    const int64_t *list = module_numbers(module, at, ATTR_BRANCHES, &branches);
-    int64_t two[] = {module_number(module, at, ATTR_TRUE_COMPUTATION, -1),
-                     module_number(module, at, ATTR_FALSE_COMPUTATION, -1)};
-    bool pred = module_shape_of(module, module_operand(module, at, 0))->dtype == DTYPE_PRED;
+    static const enum attribute_key computation[] = {ATTR_TRUE_COMPUTATION, ATTR_FALSE_COMPUTATION};
+    const struct array *pred = frame_operand(frame, at, 0)->array;
     bool *active = calloc((size_t)frame->devices, sizeof *active);
-    if (!active)
-        return status_nomem(frame->st);
-    if (branches == 0) {
-        list = two;
-        branches = 2;
-    }
-    for (int b = 0; b < branches && code == 0; b++) {
+    int code = active ? 0 : status_nomem(frame->st);
+    for (int b = 0; b < 2 && code == 0; b++) {
         bool any = false;
         for (int d = 0; d < frame->devices; d++) {
-            active[d] = frame->active[d] && branch_of(frame, at, d, branches, pred) == b;
+            active[d] = frame->active[d] && (pred[d].data[0] != 0) == (b == 0);
             any = any || active[d];
         }
         if (any)
-            code = run_branch(frame, at, (int32_t)list[b], 1 + b, active);
+            code = run_branch(frame, at, (int32_t)module_number(frame->module, at, computation[b], -1), 1 + b,
+                              active);
     }
     free(active);
     return code;
@@ -224,8 +169,7 @@ static int run_instruction(struct frame *frame, int32_t at)
 {
     enum opcode opcode = module_at(frame->module, at)->opcode;
     const struct operation_rule *rule = find_rule(opcode);
-    int32_t called =
-        (int32_t)module_number(frame->module, at, opcode == HLO_CALL ? ATTR_TO_APPLY : ATTR_CALLS, -1);
+    int32_t called = (int32_t)module_number(frame->module, at, ATTR_CALLS, -1);
     if (rule)
         return run_local(frame, at, rule);
     if (opcode == HLO_PARAMETER || opcode == HLO_TUPLE || opcode == HLO_GET_TUPLE_ELEMENT ||
@@ -233,8 +177,6 @@ static int run_instruction(struct frame *frame, int32_t at)
         return (*frame_slot(frame, at) = hand_on(frame, at)) ? 0 : frame->st->code;
     if (attention_knows(frame->module, at))
         return attention_run(frame, at);
-    if (opcode == HLO_WHILE)
-        return run_loop(frame, at);
     if (opcode == HLO_CONDITIONAL)
         return run_conditional(frame, at);
     return called >= 0 ? run_called(frame, at, called) : communicate(frame, at);

@@ -6,11 +6,10 @@
  * type is (whole numbers are exact up to 2^53), so that results are those of the mathematics, to 1e-12 or so,
  * and two shardings of one step can be compared; the rounding of narrow types is not modelled. Collectives
  * follow their definition (definition.h), without rings or chunks; asynchronous ones are complete as soon as
- * they start. Fusions, calls, loops and conditionals run the computations that they name; a loop ends when
- * its condition is false, and all devices must agree on that.
+ * they start. Fusions and conditionals run the computations that they name.
  *
- * Errors: STATUS_INPUT for an instruction without a definition here (custom calls whose result is used,
- * random numbers), for devices that diverge before a collective, and for arguments that do not have the
+ * Errors: STATUS_INPUT for an instruction without a definition here (there is one for each that models and passes
+ * write), for devices that diverge before a collective, and for arguments that do not have the
  * parameter's shape. Ownership: results are the caller's.
  */
 #ifndef ICISIM_INTERPRET_H

@@ -60,20 +60,6 @@ static int apply_slice(const struct operation *op, struct array *out)
     return 0;
 }
 
-static int apply_reverse(const struct operation *op, struct array *out)
-{
-    struct stride_walk walk = over(out);
-    int count;
-    const int64_t *turned = module_numbers(op->module, op->instruction, ATTR_DIMENSIONS, &count);
-    stride_steps(op->operand[0], walk.from_step);
-    for (int i = 0; i < count; i++) {
-        walk.from += (out->shape[turned[i]] - 1) * walk.from_step[turned[i]];
-        walk.from_step[turned[i]] *= -1;
-    }
-    stride_copy(&walk, op->operand[0]->data, out->data);
-    return 0;
-}
-
 /* Where a block of `size` begins in `whole`: the starts of operands first ..., each moved so that the block fits. */
 static void find_corner(const struct operation *op, int first, const struct array *whole,
                         const int64_t size[], int64_t corner[])
@@ -191,11 +177,9 @@ const struct operation_rule shaping_rules[] = {
     {HLO_BITCAST, .apply = apply_same},
     {HLO_RESHAPE, .apply = apply_same},
     {HLO_COPY, .apply = apply_same},
-    {HLO_OPTIMIZATION_BARRIER, .apply = apply_same},
     {HLO_BROADCAST, .apply = apply_broadcast},
     {HLO_TRANSPOSE, .apply = apply_transpose},
     {HLO_SLICE, .apply = apply_slice},
-    {HLO_REVERSE, .apply = apply_reverse},
     {HLO_DYNAMIC_SLICE, .apply = apply_dynamic_slice},
     {HLO_DYNAMIC_UPDATE_SLICE, .apply = apply_dynamic_update},
     {HLO_CONCATENATE, .apply = apply_concatenate},
