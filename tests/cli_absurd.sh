@@ -83,7 +83,7 @@ eval all_gather --mesh x=4 --input 'arange(67108864' --axis x --in 'P(x,x,x)'
 eval all_gather --mesh x=4 --input 'arange(67108864)' --axis x
 eval all_gather --mesh x=4 --input 'arange(99999999999)' --axis x
 eval all_gather --mesh x=1000000000 --input 'arange(8)' --axis x
-eval psum --mesh x=4 --input 'ones((99999,99999,99999))' --axis x
+eval psum --mesh x=4 --input 'arange(4).reshape(99999,99999,99999)' --axis x
 eval --cases deep.json
 eval --cases cases.json
 fit /dev/null --chip v5e --slice 4

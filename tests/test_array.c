@@ -48,17 +48,12 @@ static void reads_and_prints(void)
 {
     prints("arange(8).reshape(2,4)", "[[0 1 2 3]\n [4 5 6 7]]\n");
     prints("jnp.arange(2, 8, 3)", "[2 5]\n");
-    prints("np.ones((2, 2))", "[[1. 1.]\n [1. 1.]]\n");
-    prints("zeros(3)", "[0. 0. 0.]\n");
-    prints("full((2, 2), 7)", "[[7 7]\n [7 7]]\n");
-    prints("eye(2)", "[[1. 0.]\n [0. 1.]]\n");
-    prints("arange(6).reshape(-1, 3).T", "[[0 3]\n [1 4]\n [2 5]]\n");
+    prints("np.arange(6).reshape(-1, 3)", "[[0 1 2]\n [3 4 5]]\n");
     prints("[[1, -2], [30, 4]]", "[[ 1 -2]\n [30  4]]\n");
     prints("[1.5, 2.25, -3]", "[ 1.5   2.25 -3.  ]\n");
     prints("[1e-5, 1]", "[1.e-05 1.e+00]\n");
     prints("[224.0, 225.0]", "[224. 225.]\n");
     prints("[0.1, 1000.5]", "[1.0000e-01 1.0005e+03]\n");
-    prints("ones(2).astype(int)", "[1 1]\n");
     prints("arange(8).reshape(2, 2, 2)", "[[[0 1]\n  [2 3]]\n\n [[4 5]\n  [6 7]]]\n");
     prints("5", "5\n");
     prints("2.0", "2.0\n");
@@ -74,34 +69,19 @@ static void refuses_with_place(void)
     refused("[[1,2],[3]]", "a list of 1 after lists of 2");
     refused("[1,[2]]", "deeper");
     refused("[[1],2]", "a number at depth 1 after numbers at depth 2");
-    refused("foo(3)", "there are arange");
+    refused("foo(3)", "expected a list or arange");
+    refused("arange(999999999)", "more than");
     refused("arange(8) 1", "nothing may follow");
     refused("arange(8).reshape(3,3)", "its new shape asks for 9");
     refused("arange(8).reshape(3,-1)", "do not divide by 3");
     refused("arange(8).reshape(-1,-1)", "only one dim can be -1");
     refused("arange(0,1,0)", "must not be 0");
-    refused("zeros(999999999)", "from 0 to");
     refused("[[[[[[[[[1]]]]]]]]]", "deeper than 8");
     refused("", "expected");
     struct status st = {0};
     struct array array;
-    CU_ASSERT_EQUAL(array_parse("zeros(9999, 9999)", &array, &st), STATUS_LIMIT);
-}
-
-static void random_is_the_same_everywhere(void)
-{
-    struct array a = parse("random(7, 5, 4)"), b = parse("random(7, (5, 4))"), c = parse("random(8, 5, 4)");
-    int64_t at, spread = 0;
-    CU_ASSERT_TRUE(array_near(&a, &b, 0, &at));
-    CU_ASSERT_FALSE(array_near(&a, &c, 0, &at));
-    for (int i = 0; i < 20; i++) {
-        CU_ASSERT(a.data[i] >= 0 && a.data[i] < 100);
-        spread += fabs(a.data[i] - a.data[0]) > 0;
-    }
-    CU_ASSERT(spread > 10);
-    array_free(&a);
-    array_free(&b);
-    array_free(&c);
+    const int64_t large[] = {9999, 9999};
+    CU_ASSERT_EQUAL(array_init(&array, 2, large, DTYPE_F32, &st), STATUS_LIMIT);
 }
 
 static void near_needs_shape_and_value(void)
@@ -182,5 +162,5 @@ static void reads_files(void)
     array_free(&want);
 }
 
-SUITE("array", TEST(reads_and_prints), TEST(refuses_with_place), TEST(random_is_the_same_everywhere),
-      TEST(near_needs_shape_and_value), TEST(cut_and_join), TEST(reads_files))
+SUITE("array", TEST(reads_and_prints), TEST(refuses_with_place), TEST(near_needs_shape_and_value),
+      TEST(cut_and_join), TEST(reads_files))

@@ -204,19 +204,6 @@ void array_permute(const struct array *from, const int64_t order[], struct array
     stride_copy(&walk, from->data, out->data);
 }
 
-int array_transpose(const struct array *array, struct array *out, struct status *st)
-{
-    int64_t order[ARRAY_DIMS], shape[ARRAY_DIMS];
-    for (int d = 0; d < array->dims; d++) {
-        order[d] = array->dims - 1 - d;
-        shape[d] = array->shape[order[d]];
-    }
-    int code = array_init(out, array->dims, shape, array->dtype, st);
-    if (code == 0)
-        array_permute(array, order, out);
-    return code;
-}
-
 int array_concat(int n, const struct array part[], int dim, struct array *out, struct status *st)
 {
     int64_t shape[ARRAY_DIMS], corner[ARRAY_DIMS] = {0};

@@ -43,12 +43,8 @@ static inline bool array_is_whole(const struct array *array)
 /* Converts the array to another type: each element is rounded to a value of that type. */
 void array_hold(struct array *array, enum dtype_id dtype);
 
-/* Reads nested lists "[[0, 1], [2, 3]]", "[True, false]", a number, or NumPy's makers and methods; whole numbers are int32, others
- * float32:
- *   arange(stop) arange(start, stop[, step]) zeros(shape) ones(shape) full(shape, value) eye(n)
- *   random(seed, shape)   whole numbers from 0 to 99, the same everywhere
- *   .reshape(2, -1) .T .astype(float) .astype(int) .astype(uint8), and other types
- * A shape is 2, 4 or (2, 4); np. and jnp. may stand before a maker. */
+/* Reads nested lists "[[0, 1], [2, 3]]", "[True, false]", a number, or NumPy's arange(stop), arange(start, stop[, step]), reshaped
+ * by .reshape(2, -1); whole numbers are int32, others float32. np. and jnp. may stand before it. */
 int array_parse(const char *text, struct array *array, struct status *st);
 
 /* The same from the nested sequences of a document: errors say file:line:column. */
@@ -97,9 +93,6 @@ void array_permute(const struct array *from, const int64_t order[], struct array
 /* out = array[..., low:high, ...] along `dim`. */
 int array_slice(const struct array *array, int dim, int64_t low, int64_t high, struct array *out,
                 struct status *st);
-
-/* Reverses the dims, as .T does. */
-int array_transpose(const struct array *array, struct array *out, struct status *st);
 
 /* Inserts or removes a dim of length 1 in place: no element moves. */
 void array_insert_dim(struct array *array, int dim);

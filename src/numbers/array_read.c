@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads arrays: nested lists, the few makers and methods of NumPy that examples are written with, documents and tables. */
+/* Reads arrays: nested lists, "arange(8).reshape(2,4)", documents and tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,6 @@
 #include "base/cursor.h"
 #include "base/document.h"
 #include "numbers/array.h"
-
-/* Whole numbers beyond this are not exact in a double. */
-static const int64_t exact = (int64_t)1 << 53;
 
 /* Reads an element, as JSON, Python and NumPy write it; the array's type becomes the widest of all its
  * elements: pred, s32, f32. */
@@ -160,103 +157,15 @@ static int make_arange(struct cursor *c, struct array *array)
     return c->code;
 }
 
-static int fill(struct cursor *c, const struct shape *shape, double value, bool integer, struct array *array)
+static int parse_arange(struct cursor *c, struct array *array)
 {
-    if (c->code == 0)
-        c->code = array_init(array, shape->dims, shape->n, integer ? DTYPE_S32 : DTYPE_F32, c->st);
-    int64_t n = c->code < 0 ? 0 : array_elements(array);
-    for (int64_t i = 0; i < n; i++)
-        array->data[i] = value;
-    return c->code;
-}
-
-static int make_zeros(struct cursor *c, struct array *array)
-{
-    struct shape shape;
-    parse_shape(c, 0, &shape);
-    return fill(c, &shape, 0, false, array);
-}
-
-static int make_ones(struct cursor *c, struct array *array)
-{
-    struct shape shape;
-    parse_shape(c, 0, &shape);
-    return fill(c, &shape, 1, false, array);
-}
-
-static int make_full(struct cursor *c, struct array *array)
-{
-    struct shape shape = {.dims = 1};
-    double value = 0;
-    bool whole = false;
-    if (cursor_sees(c, "("))
-        parse_shape(c, 0, &shape);
-    else
-        cursor_integer(c, "a dim", 0, ARRAY_ELEMENTS, &shape.n[0]);
-    cursor_expect(c, ",");
-    cursor_number(c, &value, &whole);
-    return fill(c, &shape, value, whole, array);
-}
-
-static int make_eye(struct cursor *c, struct array *array)
-{
-    struct shape shape = {.dims = 2};
-    cursor_integer(c, "the size of eye", 0, 8192, &shape.n[0]);
-    shape.n[1] = shape.n[0];
-    fill(c, &shape, 0, false, array);
-    for (int64_t i = 0; c->code == 0 && i < shape.n[0]; i++)
-        array->data[i * (shape.n[0] + 1)] = 1;
-    return c->code;
-}
-
-/* Numerical Recipes' 64-bit hash (Press et al., 3rd ed., 7.1.4) of seed and index: no state to carry. */
-static uint64_t hash(uint64_t v)
-{
-    v = v * 3935559000370003845ull + 2691343689449507681ull;
-    v ^= v >> 21;
-    v ^= v << 37;
-    v ^= v >> 4;
-    v *= 4768777513237032717ull;
-    v ^= v << 20;
-    v ^= v >> 41;
-    v ^= v << 5;
-    return v;
-}
-
-static int make_random(struct cursor *c, struct array *array)
-{
-    int64_t seed = 0;
-    struct shape shape;
-    cursor_integer(c, "the seed", 0, exact, &seed);
-    cursor_expect(c, ",");
-    parse_shape(c, 0, &shape);
-    int64_t n = fill(c, &shape, 0, true, array) < 0 ? 0 : array_elements(array);
-    for (int64_t i = 0; i < n; i++)
-        array->data[i] = (double)(hash(hash((uint64_t)seed) + (uint64_t)i) % 100);
-    return c->code;
-}
-
-static int parse_maker(struct cursor *c, struct array *array)
-{
-    static const struct {
-        const char *name;
-        int (*make)(struct cursor *c, struct array *array);
-    } makers[] = {{"arange", make_arange}, {"zeros", make_zeros}, {"ones", make_ones},
-                  {"full", make_full},     {"eye", make_eye},     {"random", make_random}};
     if (!cursor_accept(c, "jnp."))
         (void)cursor_accept(c, "np.");
-    const char *start = c->at;
-    char name[16];
-    if (cursor_name(c, "a list or a maker of arrays", name, sizeof name) < 0)
-        return c->code;
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        if (strcmp(name, makers[i].name) == 0) {
-            cursor_expect(c, "(");
-            makers[i].make(c, array);
-            return cursor_expect(c, ")");
-        }
-    c->at = start;
-    return cursor_fail(c, "no maker '%s'; there are arange, zeros, ones, full, eye, random", name);
+    if (!cursor_accept(c, "arange"))
+        return cursor_fail(c, "expected a list or arange(...)");
+    cursor_expect(c, "(");
+    make_arange(c, array);
+    return cursor_expect(c, ")");
 }
 
 /* Replaces the one -1 in the shape of a reshape. */
@@ -292,40 +201,13 @@ static int apply_reshape(struct cursor *c, struct array *array)
     return cursor_expect(c, ")");
 }
 
-static int apply_astype(struct cursor *c, struct array *array)
-{
-    char name[16];
-    cursor_expect(c, "(");
-    if (!cursor_accept(c, "jnp."))
-        (void)cursor_accept(c, "np.");
-    if (cursor_name(c, "a type", name, sizeof name) < 0)
-        return c->code;
-    int dtype = strcmp(name, "int") == 0     ? DTYPE_S32
-                : strcmp(name, "float") == 0 ? DTYPE_F32
-                                             : dtype_find(name);
-    if (dtype < 0)
-        return cursor_fail(c, "no type '%s'; write int, float, bool, or one such as uint8", name);
-    array_hold(array, (enum dtype_id)dtype);
-    return cursor_expect(c, ")");
-}
-
 static int parse_methods(struct cursor *c, struct array *array)
 {
-    while (cursor_accept(c, ".")) {
-        if (cursor_accept(c, "reshape")) {
+    while (cursor_accept(c, "."))
+        if (cursor_accept(c, "reshape"))
             apply_reshape(c, array);
-        } else if (cursor_accept(c, "astype")) {
-            apply_astype(c, array);
-        } else if (cursor_accept(c, "T")) {
-            struct array turned;
-            if ((c->code = array_transpose(array, &turned, c->st)) < 0)
-                break;
-            array_free(array);
-            *array = turned;
-        } else {
-            cursor_fail(c, "expected reshape(...), T or astype(...)");
-        }
-    }
+        else
+            cursor_fail(c, "expected reshape(...)");
     return c->code;
 }
 
@@ -334,7 +216,7 @@ int array_parse(const char *text, struct array *array, struct status *st)
     struct cursor c = cursor_of("array", text, st);
     *array = (struct array){0};
     bool nested = cursor_sees(&c, "[") || strchr("-+.0123456789", *c.at);
-    int code = nested ? parse_nested(&c, array) : parse_maker(&c, array);
+    int code = nested ? parse_nested(&c, array) : parse_arange(&c, array);
     if (code == 0 && parse_methods(&c, array) == 0)
         cursor_end(&c);
     code = code < 0 ? code : c.code;

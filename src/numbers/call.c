@@ -292,8 +292,7 @@ int call_check(const struct call *call, int n, const int member[], const struct 
                                  ARRAY_DIMS);
     case CALL_PSUM_SCATTER:
         if (first->dtype == DTYPE_PRED)
-            return status_fail(st, STATUS_INPUT,
-                               "psum_scatter does not add bools; make them int32 (.astype(int))");
+            return status_fail(st, STATUS_INPUT, "psum_scatter does not add bools; give --dtype int32");
         return check_split(call, "scatter_dimension", call->dim, n, first, st);
     case CALL_ALL_TO_ALL:
         if ((code = check_split(call, "split_axis", call->split_axis, n, first, st)) < 0)

@@ -223,8 +223,8 @@ static int set_dtype(struct array *input, enum dtype_id dtype, struct status *st
     for (int64_t i = 0; dtype_is_whole(dtype) && dtype != DTYPE_PRED && i < array_elements(input); i++)
         if (fabs(dtype_hold(dtype, input->data[i]) - input->data[i]) > 0)
             return status_fail(st, STATUS_INPUT,
-                               "the input has %.9g, which %s does not hold; .astype(%s) makes it %.9g",
-                               input->data[i], name, name, dtype_hold(dtype, input->data[i]));
+                               "the input has %.9g, which %s does not hold; as %s it is %.9g", input->data[i],
+                               name, name, dtype_hold(dtype, input->data[i]));
     array_hold(input, dtype);
     return 0;
 }

@@ -338,7 +338,7 @@ const struct option_row option_table[] = {
     {.name = "cases", .argument = "FILE", .group = GROUP_WORK, .commands = FOR_EVAL, .ops = ON_ANY,
      .doc = "a JSON file of cases, each with what must come out; then no OP"},
     {.name = "input", .argument = "NUMBERS", .group = GROUP_WORK, .commands = FOR_EVAL, .ops = ON_COLLECTIVES | ON_NONE,
-     .doc = "global array: \"arange(8).reshape(2,4)\", [[1,2],[3,4]], a .json or .csv file; several as a tuple, \"(ones(4), [True,False])\", each by a call of its own"},
+     .doc = "global array: \"arange(8).reshape(2,4)\", [[1,2],[3,4]], a .json or .csv file; several as a tuple, \"(arange(4), [True,False])\", each by a call of its own"},
     {.name = "in", .argument = "SPEC", .group = GROUP_WORK, .commands = FOR_EVAL, .ops = ON_COLLECTIVES | ON_NONE,
      .doc = "how the input is cut: P(None,tp); default: dim 0 over --axis"},
     {.name = "out", .argument = "SPEC", .group = GROUP_WORK, .commands = FOR_EVAL, .ops = ON_COLLECTIVES | ON_NONE,
