@@ -74,6 +74,9 @@ static void chips(void)
     NEAR(icisim_chip_hop_latency_s(chip), 1e-6, 1e-12);
     NEAR(icisim_chip_hbm_bytes(chip), 16e9, 1e-12);
     CU_ASSERT(icisim_chip_hbm_Bps(chip) > 8e11);
+    struct icisim_chip *v7x = icisim_chip_new("v7x", "spec", &st);
+    CU_ASSERT(icisim_chip_cores(chip) == 1 && icisim_chip_cores(v7x) == 2);
+    icisim_chip_free(v7x);
     double flops = 0;
     OKAY(icisim_chip_peak_flops(chip, "bf16", &flops, &st), st);
     NEAR(flops, 197e12, 1e-12);
@@ -189,8 +192,6 @@ static void slices(void)
     CU_ASSERT_EQUAL(icisim_slice_chip(slice, 128), -1);
     CU_ASSERT_EQUAL(icisim_slice_device(slice, -1), -1);
     CU_ASSERT_STRING_EQUAL(icisim_slice_mapping(slice), "b on z, a on x*y, jax order");
-    /* the cut through y, which does not wrap: 4 x 8 links of 45 GB/s */
-    NEAR(icisim_slice_bisection_Bps(slice), 32 * 45e9, 1e-12);
     icisim_slice_free(slice);
     struct icisim_point *point = POINT({"slice", "4x4"}, {"mesh", "a=3,b=5"});
     CU_ASSERT_PTR_NULL(icisim_slice_new(point, &st));
@@ -241,9 +242,41 @@ static void outputs(void)
     OKAY(icisim_point_write(point, "trace", path, &st), st);
     fails(icisim_point_write(point, "instructions", path, &st), ICISIM_INPUT, "only a module or a model");
     fails(icisim_point_write(point, "pages", path, &st), ICISIM_INPUT, "there are trace, links");
+    char *text = icisim_point_text(point, "links", &st);
+    CU_ASSERT_TRUE(text && strncmp(text, line, strlen(line)) == 0 && text[strlen(text) - 1] == '\n');
+    free(text);
+    CU_ASSERT_PTR_NULL(icisim_point_text(point, "pages", &st));
+    fails(st.code, ICISIM_INPUT, "there are trace, links");
+    struct icisim_point *longer =
+        POINT({"op", "ragged-all-to-all"}, {"size", "24MB"}, {"slice", "4x4"}, {"pair-sizes", "random:1"});
+    run_point(longer);
+    CU_ASSERT(icisim_point_progress(longer) > 0 && icisim_point_progress(longer) <= 1);
+    icisim_point_free(longer);
     icisim_point_cancel(point);
     CU_ASSERT_PTR_NULL(icisim_point_run(point, &st));
     CU_ASSERT_STRING_EQUAL(st.text, "the simulation was cancelled");
+    icisim_point_free(point);
+    remove(path);
+}
+
+/* A module's text in memory is simulated as the same text in a file. */
+static void module_text(void)
+{
+    static const char text[] = "HloModule m, num_partitions=4\n\nENTRY %main (p: f32[3,5]) -> f32[12,5] {\n"
+                               "  %p = f32[3,5]{1,0} parameter(0)\n"
+                               "  ROOT %g = f32[12,5]{1,0} all-gather(%p), channel_id=1, "
+                               "replica_groups=[1,4]<=[4], dimensions={0}, use_global_device_ids=true\n}\n";
+    char path[] = "/tmp/icisim-text-XXXXXX.hlo";
+    int fd = mkstemps(path, 4);
+    CU_ASSERT_EQUAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    struct icisim_point *point = POINT({"op", text}, {"slice", "4"}, {"mesh", "x=4"}, {"profile", "spec"});
+    double time_s = run_point(point);
+    OKAY(icisim_point_set(point, "op", path, &st), st);
+    CU_ASSERT(time_s > 0 && time_s == run_point(point));
+    OKAY(icisim_point_set(point, "op", "HloModule m\nENTRY {", &st), st);
+    CU_ASSERT_PTR_NULL(icisim_point_run(point, &st));
+    fails(st.code, ICISIM_INPUT, "text:2:");
     icisim_point_free(point);
     remove(path);
 }
@@ -372,4 +405,4 @@ static void the_callers_own(void)
 }
 
 SUITE("library", TEST(nulls), TEST(the_callers_own), TEST(versions), TEST(chips), TEST(options),
-      TEST(workload_files), TEST(results), TEST(slices), TEST(locales), TEST(outputs))
+      TEST(workload_files), TEST(results), TEST(slices), TEST(locales), TEST(outputs), TEST(module_text))

@@ -30,6 +30,9 @@ ICISIM_API double icisim_chip_hop_latency_s(const struct icisim_chip *chip);
 ICISIM_API double icisim_chip_hbm_Bps(const struct icisim_chip *chip);
 ICISIM_API double icisim_chip_hbm_bytes(const struct icisim_chip *chip);
 
+/* JAX devices of a chip: 2 where each of its cores is one. */
+ICISIM_API int icisim_chip_cores(const struct icisim_chip *chip);
+
 /* Peak rate for a type ("bf16", "int8"): ICISIM_INPUT if the chip has none. */
 ICISIM_API int icisim_chip_peak_flops(const struct icisim_chip *chip, const char *dtype, double *flops,
                                       struct icisim_status *st);

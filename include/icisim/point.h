@@ -27,7 +27,7 @@ ICISIM_API struct icisim_point *icisim_point_new(struct icisim_status *st);
 ICISIM_API void icisim_point_free(struct icisim_point *point);
 
 /* Sets an option; after a failure it has its old value. The text is one value: for lists and ranges the
- * caller writes a loop. */
+ * caller writes a loop. The op may be the text of a module itself: what starts with HloModule is not a path. */
 ICISIM_API int icisim_point_set(struct icisim_point *point, const char *option, const char *text,
                                 struct icisim_status *st);
 
@@ -50,9 +50,14 @@ ICISIM_API struct icisim_result *icisim_point_run(struct icisim_point *point, st
 ICISIM_API int icisim_point_write(struct icisim_point *point, const char *what, const char *path,
                                   struct icisim_status *st);
 
-/* The only call that another thread may make while a point runs: the current simulation, and every later one
- * of this point, ends soon with ICISIM_LIMIT. */
+/* The same as text in memory, which the caller frees with free(). NULL after a failure. */
+ICISIM_API char *icisim_point_text(struct icisim_point *point, const char *what, struct icisim_status *st);
+
+/* The only calls that another thread may make while a point runs. cancel: the current simulation, and every
+ * later one of this point, ends soon with ICISIM_LIMIT. progress: the share of the current simulation's program
+ * that has run, 0 to 1; a model is simulated in several runs. */
 ICISIM_API void icisim_point_cancel(struct icisim_point *point);
+ICISIM_API double icisim_point_progress(const struct icisim_point *point);
 
 /* All options, from index 0: the name, one line of help, and the allowed values separated by spaces (NULL if
  * other values are allowed, too). All return NULL beyond the last option. */

@@ -40,10 +40,6 @@ ICISIM_API int icisim_slice_device(const struct icisim_slice *slice, int chip);
 /* How the mesh lies on the slice: "dp on x, tp on y*z". */
 ICISIM_API const char *icisim_slice_mapping(const struct icisim_slice *slice);
 
-/* One-way bandwidth over the plane through the middle of an axis, for the axis where it is least; 0 for a
- * single chip. */
-ICISIM_API double icisim_slice_bisection_Bps(const struct icisim_slice *slice);
-
 ICISIM_END
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 struct progress progress_start(int64_t points)
@@ -12,58 +11,42 @@ struct progress progress_start(int64_t points)
     return (struct progress){.points = points, .began = now, .shown = now};
 }
 
-static void show_left(const struct progress *progress)
+static void show(const struct progress *progress, bool terminal)
 {
-    double left_s = stopwatch_wall_s(&progress->began) / (double)progress->done *
-                    (double)(progress->points - progress->done);
-    if (left_s < 100)
-        fprintf(stderr, ", %.0f s left", left_s);
-    else if (left_s < 6000)
-        fprintf(stderr, ", %.0f min left", left_s / 60);
+    static const char full[] = "########################################",
+                      none[] = "........................................";
+    int width = (int)sizeof full - 1, filled = (int)(progress->done * width / progress->points);
+    double spent_s = stopwatch_wall_s(&progress->began);
+    if (terminal)
+        fprintf(stderr, "\r[%.*s%.*s] %" PRId64 "/%" PRId64 " points", filled, full, width - filled, none,
+                progress->done, progress->points);
     else
-        fprintf(stderr, ", %.1f h left", left_s / 3600);
-}
-
-static void show_line(const struct progress *progress)
-{
-    fprintf(stderr, "icisim: %" PRId64 " of %" PRId64 " points decided after %.0f s%s%s\n", progress->done,
-            progress->points, stopwatch_wall_s(&progress->began), *progress->best ? "; best so far " : "",
-            progress->best);
-}
-
-static bool show(const struct progress *progress)
-{
-    enum { WIDTH = 40 };
-    char bar[WIDTH + 1] = "";
-    if (!isatty(STDERR_FILENO) || progress->done == 0)
-        return false;
-    memset(bar, '.', WIDTH);
-    memset(bar, '#', (size_t)(progress->done * WIDTH / progress->points));
-    fprintf(stderr, "\r[%s] %" PRId64 "/%" PRId64 " points", bar, progress->done, progress->points);
+        fprintf(stderr, "icisim: %" PRId64 " of %" PRId64 " points decided after %.0f s", progress->done,
+                progress->points, spent_s);
     if (!progress->searches)
-        show_left(progress);
+        fprintf(stderr, ", %.0f s left",
+                spent_s / (double)progress->done * (double)(progress->points - progress->done));
     else if (*progress->best)
-        fprintf(stderr, ", %.60s", progress->best);
-    fputs("\033[K", stderr);
-    return true;
+        fprintf(stderr, "; best so far %.*s", terminal ? 60 : 255, progress->best);
+    fputs(terminal ? "\033[K" : "\n", stderr);
 }
 
 bool progress_tick(struct progress *progress)
 {
     static const double pause_s = 0.1, line_s = 10;
-    bool lines = progress->searches && !isatty(STDERR_FILENO);
-    if (stopwatch_wall_s(&progress->shown) < (lines ? line_s : pause_s))
+    bool terminal = isatty(STDERR_FILENO);
+    if (stopwatch_wall_s(&progress->shown) < (progress->searches && !terminal ? line_s : pause_s))
         return false;
     progress->shown = stopwatch_start_wall();
-    if (lines)
-        show_line(progress);
-    else
-        show(progress);
+    if (progress->done > 0 && (terminal || progress->searches))
+        show(progress, terminal);
     return true;
 }
 
 void progress_end(const struct progress *progress)
 {
-    if (show(progress))
-        fputc('\n', stderr);
+    if (progress->done == 0 || !isatty(STDERR_FILENO))
+        return;
+    show(progress, true);
+    fputc('\n', stderr);
 }

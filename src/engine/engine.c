@@ -41,7 +41,7 @@ bool engine_is_here(const struct engine *engine)
 
 bool engine_is_cancelled(const struct engine_limits *limits)
 {
-    return limits->cancelled && atomic_load_explicit(limits->cancelled, memory_order_relaxed);
+    return limits->watch && atomic_load_explicit(&limits->watch->cancelled, memory_order_relaxed);
 }
 
 int engine_out_of_time(const struct engine_limits *limits, struct status *st)

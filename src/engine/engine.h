@@ -31,6 +31,12 @@
 /* The largest allowed difference between two engines in any start or end, as a share of the total time. */
 #define ENGINES_OFF_MOST 1e-9
 
+/* What another thread may see, and change, of a run. */
+struct engine_watch {
+    atomic_bool cancelled;    /* stops the run */
+    _Atomic double done_frac; /* the completed share of the program */
+};
+
 /* The limits of a run. All zero: exact, without a time limit. */
 struct engine_limits {
     double tolerance_frac;
@@ -40,7 +46,7 @@ struct engine_limits {
      * be NULL. */
     void (*progress)(const void *context, double spent_s, double done_frac);
     const void *context;
-    const atomic_bool *cancelled; /* another thread sets it to stop the run; or NULL */
+    struct engine_watch *watch; /* or NULL */
 };
 
 struct engine {

@@ -52,9 +52,11 @@ static bool look(struct run *run)
     const struct engine_limits *limits = run->limits;
     if (run->instants++ % EACH == 0) {
         double spent_s = limits->time_s > 0 || limits->progress ? stopwatch_wall_s(&limits->since) : 0;
+        double done_frac = (double)run->ended / (double)run->plan.pairs;
         run->out_of_time = (limits->time_s > 0 && spent_s > limits->time_s) || engine_is_cancelled(limits);
+        if (limits->watch)
+            atomic_store_explicit(&limits->watch->done_frac, done_frac, memory_order_relaxed);
         if (limits->progress && spent_s >= run->told_s + ENGINE_PROGRESS_S) {
-            double done_frac = (double)run->ended / (double)run->plan.pairs;
             limits->progress(limits->context, spent_s, done_frac);
             run->told_s = spent_s;
         }

@@ -15,16 +15,16 @@
 
 #include <icisim/icisim.h>
 #include <locale.h>
-#include <stdatomic.h>
 
 #include "base/status.h"
+#include "engine/engine.h"
 #include "settings/settings.h"
 #include "study/machine.h"
 
 struct icisim_point {
     struct settings settings; /* one value each */
     struct catalog catalog;
-    atomic_bool cancelled;
+    struct engine_watch watch;
 };
 
 struct icisim_slice {

@@ -106,16 +106,15 @@ struct icisim_result *icisim_point_run(struct icisim_point *point, struct icisim
 {
     struct api_call call = api_begin();
     struct point said;
-    if (!api_given(&call, point)) {
-        api_end(&call, call.st.code, st);
-        return NULL;
-    }
-    const struct job_options options = {.cancelled = &point->cancelled};
     struct icisim_result *result = calloc(1, sizeof *result);
-    int code = result ? api_point(point, &said, &call.st) : status_nomem(&call.st);
+    int code = !api_given(&call, point) ? call.st.code
+               : result                 ? api_point(point, &said, &call.st)
+                                        : status_nomem(&call.st);
     if (code == 0)
-        code = job_result_with(&said, &options, &point->catalog, &result->result, &call.st);
-    settings_locate(&point->settings, &call.st);
+        code = job_result_with(&said, &(struct job_options){.watch = &point->watch}, &point->catalog,
+                               &result->result, &call.st);
+    if (point)
+        settings_locate(&point->settings, &call.st);
     if (api_end(&call, code, st) == 0)
         return result;
     icisim_result_free(result);
@@ -124,27 +123,33 @@ struct icisim_result *icisim_point_run(struct icisim_point *point, struct icisim
 
 void icisim_point_cancel(struct icisim_point *point)
 {
-    atomic_store(&point->cancelled, true);
+    atomic_store(&point->watch.cancelled, true);
 }
 
-static int run_and_write(struct icisim_point *point, const struct run_writer *writer, FILE *out,
-                         struct status *st)
+double icisim_point_progress(const struct icisim_point *point)
+{
+    return atomic_load(&point->watch.done_frac);
+}
+
+/* Simulates the point, and writes to a file, or into `stream`. */
+static int run_and_write(struct icisim_point *point, const char *what, FILE *stream, struct status *st)
 {
     struct point said;
+    const struct run_writer *writer = run_writers;
+    while (writer->name && strcmp(writer->name, what) != 0)
+        writer++;
+    if (!writer->name)
+        return status_fail(st, STATUS_INPUT,
+                           "'%s' cannot be written; there are trace, links, instructions, torus", what);
     struct batch batch = {
-        .job.options = {.cancelled = &point->cancelled, .few_layers = writer->record == RECORD_ALL}};
-    int code = api_point(point, &said, st);
-    if (code == 0)
-        code = batch_open(&batch, 0, &said, &point->catalog, st);
-    if (code == 0)
-        code = job_build(&batch.job, st);
-    if (code == 0)
-        code = job_run(&batch.job, writer->record, &batch.run, st);
-    if (code == 0)
-        code = writer->write(&batch.job, &batch.run, (struct trace_part){0}, out, st);
+        .job.options = {.watch = &point->watch, .few_layers = writer->record == RECORD_ALL}};
+    bool written = api_point(point, &said, st) == 0 &&
+                   batch_open(&batch, 0, &said, &point->catalog, st) == 0 && job_build(&batch.job, st) == 0 &&
+                   job_run(&batch.job, writer->record, &batch.run, st) == 0 &&
+                   writer->write(&batch.job, &batch.run, (struct trace_part){0}, stream, st) == 0;
     batch_close(&batch);
     settings_locate(&point->settings, st);
-    return code;
+    return written ? 0 : st->code;
 }
 
 int icisim_point_write(struct icisim_point *point, const char *what, const char *path,
@@ -152,21 +157,28 @@ int icisim_point_write(struct icisim_point *point, const char *what, const char 
 {
     struct api_call call = api_begin();
     struct output output = {0};
-    const struct run_writer *writer = run_writers;
-    if (!api_given(&call, point && what && path))
-        return api_end(&call, call.st.code, st);
-    while (writer->name && strcmp(writer->name, what) != 0)
-        writer++;
-    int code = writer->name
-                   ? output_open(&output, path, &call.st)
-                   : status_fail(&call.st, STATUS_INPUT,
-                                 "'%s' cannot be written; there are trace, links, instructions, torus", what);
-    if (code == 0)
-        code = run_and_write(point, writer, output.file, &call.st);
-    if (code == 0)
-        code = output_commit(&output, &call.st);
+    bool written = api_given(&call, point && what && path) && output_open(&output, path, &call.st) == 0 &&
+                   run_and_write(point, what, output.file, &call.st) == 0 &&
+                   output_commit(&output, &call.st) == 0;
     output_abandon(&output);
-    return api_end(&call, code, st);
+    return api_end(&call, written ? 0 : call.st.code, st);
+}
+
+char *icisim_point_text(struct icisim_point *point, const char *what, struct icisim_status *st)
+{
+    struct api_call call = api_begin();
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    int code = !api_given(&call, point && what) ? call.st.code
+               : stream                         ? run_and_write(point, what, stream, &call.st)
+                                                : status_nomem(&call.st);
+    if (stream && !text_end(stream, &text))
+        code = status_nomem(&call.st);
+    if (api_end(&call, code, st) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* The option of a point by index; beyond the last, one without a name. */

@@ -20,19 +20,16 @@ const char *icisim_chip_name(int index)
     return NULL;
 }
 
-static int load(struct icisim_chip *chip, const char *name_or_path, const char *profile, struct status *st)
-{
-    int index = text_choice("profile", profile, chip_profile_names, st);
-    return index < 0 ? index : chip_load(&chip->chip, name_or_path, (enum chip_profile)index, st);
-}
-
 struct icisim_chip *icisim_chip_new(const char *name_or_path, const char *profile, struct icisim_status *st)
 {
     struct api_call call = api_begin();
     struct icisim_chip *chip = calloc(1, sizeof *chip);
-    int code = !api_given(&call, name_or_path && profile) ? call.st.code
-               : chip                                     ? load(chip, name_or_path, profile, &call.st)
-                                                          : status_nomem(&call.st);
+    int code = !api_given(&call, name_or_path && profile)
+                   ? call.st.code
+                   : text_choice("profile", profile, chip_profile_names, &call.st);
+    if (code >= 0)
+        code = chip ? chip_load(&chip->chip, name_or_path, (enum chip_profile)code, &call.st)
+                    : status_nomem(&call.st);
     if (api_end(&call, code, st) == 0)
         return chip;
     icisim_chip_free(chip);
@@ -64,6 +61,11 @@ double icisim_chip_hbm_Bps(const struct icisim_chip *chip)
 double icisim_chip_hbm_bytes(const struct icisim_chip *chip)
 {
     return chip->chip.hbm_bytes > 0 ? (double)chip->chip.hbm_bytes : NAN;
+}
+
+int icisim_chip_cores(const struct icisim_chip *chip)
+{
+    return chip->chip.cores;
 }
 
 int icisim_chip_peak_flops(const struct icisim_chip *chip, const char *dtype, double *flops,
@@ -161,9 +163,4 @@ int icisim_slice_device(const struct icisim_slice *slice, int chip)
 const char *icisim_slice_mapping(const struct icisim_slice *slice)
 {
     return slice->mapping;
-}
-
-double icisim_slice_bisection_Bps(const struct icisim_slice *slice)
-{
-    return slice_bisection_Bps(&slice->machine.slice);
 }

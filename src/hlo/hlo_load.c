@@ -11,30 +11,31 @@
 #include "base/grow.h"
 #include "hlo/hlo_read.h"
 
-static bool ends_with(const char *text, const char *end)
+/* Of a file's name, the length before .hlo or .txt, and .gz; -1 if it has no such end. */
+static int stem_of(const char *name)
 {
-    size_t n = strlen(text), e = strlen(end);
-    return n >= e && strcmp(text + n - e, end) == 0;
+    size_t n = strlen(name);
+    n -= n > 3 && strcmp(name + n - 3, ".gz") == 0 ? 3 : 0;
+    bool text = n >= 4 && (strncmp(name + n - 4, ".hlo", 4) == 0 || strncmp(name + n - 4, ".txt", 4) == 0);
+    return text ? (int)n - 4 : -1;
 }
 
-/* Of a dump's texts, those after codegen are final: codegen assigns collectives to SparseCores. */
-enum { RANK_NONE, RANK_OPTIMIZED, RANK_CODEGEN };
-
-/* "module_0012.jit_step.cl_...after_optimizations.txt", and .gz; other files of the dump are buffer
- * assignments, protos and graphs. */
+/* Of a dump's texts, those after codegen are final: codegen assigns collectives to SparseCores. Other files of
+ * a dump are buffer assignments, protos and graphs. */
 static int rank_of(const char *name)
 {
-    static const char *const ends[] = {".txt", ".hlo", ".txt.gz", ".hlo.gz"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        int stem = ends_with(name, ends[i]) ? (int)(strlen(name) - strlen(ends[i])) : 0;
-        char end[HLO_PATH];
-        snprintf(end, sizeof end, "%.*s", stem, name);
-        if (ends_with(end, "after_codegen"))
-            return RANK_CODEGEN;
-        if (ends_with(end, "after_optimizations"))
-            return RANK_OPTIMIZED;
-    }
-    return RANK_NONE;
+    static const char *const ends[] = {"", "after_optimizations", "after_codegen"};
+    int stem = stem_of(name), rank = 2;
+    while (rank > 0 && (stem < (int)strlen(ends[rank]) ||
+                        strncmp(name + stem - strlen(ends[rank]), ends[rank], strlen(ends[rank])) != 0))
+        rank--;
+    return rank;
+}
+
+/* Is it a module's text, and not a path? */
+static bool is_text(const char *op)
+{
+    return strncmp(op, "HloModule", 9) == 0;
 }
 
 /* A module of a dump. */
@@ -76,9 +77,8 @@ static int add_module(struct dump *dump, const char *directory, const char *name
     struct dumped module = {.rank = rank_of(name), .jit = strstr(name, "jit_")};
     char path[HLO_PATH];
     struct stat file;
-    if (module.rank == RANK_NONE ||
-        snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path || stat(path, &file) < 0 ||
-        !S_ISREG(file.st_mode))
+    if (module.rank == 0 || snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path ||
+        stat(path, &file) < 0 || !S_ISREG(file.st_mode))
         return 0;
     module.bytes = file.st_size;
     if (!GROW(dump->module, dump->modules, dump->room) || !(module.name = strdup(name)))
@@ -137,18 +137,8 @@ bool hlo_is_dump(const char *text)
 
 bool hlo_is_path(const char *text)
 {
-    static const char *const ends[] = {".hlo", ".txt", ".hlo.gz", ".txt.gz"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (ends_with(text, ends[i]))
-            return true;
-    return strcmp(text, "-") == 0 || (strchr(text, '/') && hlo_is_dump(text));
-}
-
-static int find(const char *path, char found[HLO_PATH], struct status *st)
-{
-    if (snprintf(found, HLO_PATH, "%s", path) >= (int)HLO_PATH)
-        return status_fail(st, STATUS_INPUT, "a path of more than %d characters", HLO_PATH - 1);
-    return strcmp(path, "-") != 0 && hlo_is_dump(path) ? search(path, found, st) : 0;
+    return is_text(text) || stem_of(text) >= 0 || strcmp(text, "-") == 0 ||
+           (strchr(text, '/') && hlo_is_dump(text));
 }
 
 int hlo_load(struct module *module, const char *path, const char *trips, char found[HLO_PATH],
@@ -157,7 +147,15 @@ int hlo_load(struct module *module, const char *path, const char *trips, char fo
     char place[HLO_PATH];
     struct file file;
     *module = (struct module){0};
-    int code = find(path, place, st);
+    if (found)
+        *found = '\0';
+    if (is_text(path))
+        return hlo_read(module, "text", path, strlen(path), trips, st);
+    int code = snprintf(place, HLO_PATH, "%s", path) < (int)HLO_PATH
+                   ? 0
+                   : status_fail(st, STATUS_INPUT, "a path of more than %d characters", HLO_PATH - 1);
+    if (code == 0 && strcmp(path, "-") != 0 && hlo_is_dump(path))
+        code = search(path, place, st);
     if (code < 0 || (code = file_read(&file, place, st)) < 0)
         return code;
     code = hlo_read(module, file.name, file.text, file.bytes, trips, st);

@@ -287,7 +287,7 @@ int job_run(struct job *job, enum record record, struct run *run, struct status 
                                          .time_s = job->point->run.time_limit_s,
                                          .since = stopwatch_start_wall(),
                                          .progress = job->progress,
-                                         .cancelled = job->options.cancelled,
+                                         .watch = job->options.watch,
                                          .context = job};
     if (record == RECORD_NONE)
         record = job->options.brief ? RECORD_NONE : job->workload->record;

@@ -57,7 +57,7 @@ struct job_options {
     bool
         least; /* collectives of a model's step are waits (compile/lower_least.h), with estimates kept in a table */
     struct least_table *least_table;
-    const atomic_bool *cancelled; /* as in struct engine_limits */
+    struct engine_watch *watch; /* as in struct engine_limits */
     struct model_options model;
 };
 
