@@ -6,12 +6,16 @@ Both lie in the folder `native` of the package. ICISIM_NATIVE names another one,
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import os
 import shlex
+import signal
 import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
@@ -52,7 +56,9 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "point_read": (_INT, [_HANDLE, _TEXT, _STATUS]),
     "point_run": (_HANDLE, [_HANDLE, _STATUS]),
     "point_write": (_INT, [_HANDLE, _TEXT, _TEXT, _STATUS]),
+    "point_text": (_HANDLE, [_HANDLE, _TEXT, _STATUS]),
     "point_cancel": (None, [_HANDLE]),
+    "point_progress": (ctypes.c_double, [_HANDLE]),
     "option_name": (_TEXT, [_INT]),
     "option_help": (_TEXT, [_INT]),
     "option_values": (_TEXT, [_INT]),
@@ -65,6 +71,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "chip_new": (_HANDLE, [_TEXT, _TEXT, _STATUS]),
     "chip_free": (None, [_HANDLE]),
     "chip_hbm_bytes": (ctypes.c_double, [_HANDLE]),
+    "chip_cores": (_INT, [_HANDLE]),
     "slice_new": (_HANDLE, [_HANDLE, _STATUS]),
     "slice_free": (None, [_HANDLE]),
     "slice_chips": (_INT, [_HANDLE]),
@@ -125,7 +132,7 @@ def shown(line: Sequence[str]) -> str:
 
 
 class Point:
-    """A handle on a point; with the calls that may take long cancelled by Ctrl-C."""
+    """A handle on a point; `with_point` lets Ctrl-C cancel its calls that may take long."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.lib, self.status, self.options = library(), Status(), options
@@ -163,20 +170,38 @@ class Point:
     def write(self, what: str, path: str) -> None:
         self.check(self.lib.icisim_point_write(self.handle, what.encode(), os.fsencode(path), self.status))
 
+    def text(self, what: str) -> str:
+        """What `write` would write."""
+        text = self.lib.icisim_point_text(self.handle, what.encode(), self.status)
+        if not text:
+            self.fail()
+        try:
+            return ctypes.string_at(text).decode()
+        finally:
+            _libc().free(text)
+
     def free(self) -> None:
         self.lib.icisim_point_free(self.handle)
         self.handle = None
 
 
-def hbm_bytes(chip: str, profile: str = "spec") -> float:
-    """What a program may have of a chip's HBM."""
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None)
+    libc.free.argtypes = [ctypes.c_void_p]
+    return libc
+
+
+@functools.cache
+def chip_memory(chip: str, profile: str = "spec") -> tuple[float, int]:
+    """A chip's HBM in bytes, and the JAX devices that share it."""
     lib, status = library(), Status()
     handle = lib.icisim_chip_new(os.fsencode(chip), profile.encode(), status)
     if not handle:
         raise Error(status.text.decode())
-    capacity = lib.icisim_chip_hbm_bytes(handle)
+    found = lib.icisim_chip_hbm_bytes(handle), lib.icisim_chip_cores(handle)
     lib.icisim_chip_free(handle)
-    return capacity
+    return found
 
 
 class Slice:
@@ -214,34 +239,82 @@ def is_workload(op: str) -> bool:
     return op.endswith((".yaml", ".yml", ".json"))
 
 
-def with_point(options: Mapping[str, str], what: Callable[[Point], Any]) -> Any:
-    """what(point), such that Ctrl-C ends it at once: a signal only reaches Python between two calls of C, so that the
-    call is made by a thread, and the main thread waits for it and can cancel it."""
+def is_seen() -> bool:
+    """Does someone look: a terminal, or a notebook?"""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+def progress_bar(**options: Any) -> Any:
+    """A bar where someone looks and tqdm is installed, else None."""
+    if not is_seen():
+        return None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm(**options)
+
+
+def in_thread(call: Callable[[], Any], cancel: Callable[[], Any] = lambda: None, tick: Callable[[float], Any] = lambda spent_s: None) -> Any:
+    """call(), such that Ctrl-C ends it at once: a signal only reaches Python between two calls of C, so that the call is made by
+    a thread, and the main thread waits for it and can cancel it."""
     if threading.current_thread() is not threading.main_thread():
-        return _use(options, what, [])
-    points: list[Point] = []
+        return call()
     outcome: list[Any] = []
 
-    def call() -> None:
+    def run() -> None:
         try:
-            outcome.append((True, _use(options, what, points)))
+            outcome.append((True, call()))
         except BaseException as fault:
             outcome.append((False, fault))
+        ended.set()
 
-    thread = threading.Thread(target=call, daemon=True)
-    thread.start()
+    ended, began = threading.Event(), time.monotonic()  # a thread whose join() was interrupted says that it is not alive
+    threading.Thread(target=run, daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(0.1)  # a signal that the system gave to another thread is seen then
+        while not ended.wait(0.1):  # a signal that the system gave to another thread is seen then
+            tick(time.monotonic() - began)
     except BaseException:
-        for point in points:
-            if point.handle:
-                point.lib.icisim_point_cancel(point.handle)
+        cancel()
+        atexit.register(_leave, ended)
         raise
     well, value = outcome[0]
     if well:
         return value
     raise value
+
+
+def _leave(ended: threading.Event) -> None:
+    """Ends the process without taking down what a thread of XLA still uses, which would crash."""
+    if not ended.wait(0.2):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(128 + signal.SIGINT)
+
+
+def with_point(options: Mapping[str, str], what: Callable[[Point], Any]) -> Any:
+    """what(point), with a bar of what takes long."""
+    points: list[Point] = []
+    bars: list[Any] = []
+
+    def cancel() -> None:
+        for point in points:
+            if point.handle:
+                point.lib.icisim_point_cancel(point.handle)
+
+    def tick(spent_s: float) -> None:
+        if spent_s > 3 and not bars:
+            bars.append(progress_bar(total=100, desc="simulation", unit="%", leave=False))
+        for point in points if bars and bars[0] is not None else ():
+            bars[0].n = round(100 * point.lib.icisim_point_progress(point.handle))
+            bars[0].refresh()
+
+    try:
+        return in_thread(lambda: _use(options, what, points), cancel, tick)
+    finally:
+        for one in bars:
+            if one is not None:
+                one.close()
 
 
 def _use(options: Mapping[str, str], what: Callable[[Point], Any], points: list[Point]) -> Any:
@@ -262,7 +335,7 @@ def program(*arguments: str | os.PathLike[str], quiet: bool = True) -> str:
     *arguments : str or path
         As on the command line.
     quiet : bool
-        Keep what it says of its progress on stderr to itself; else it goes to stderr as it comes.
+        Keep what it says of its progress on stderr to itself; else it goes to stderr as it comes, and in a notebook to a bar.
 
     Returns
     -------
@@ -275,8 +348,45 @@ def program(*arguments: str | os.PathLike[str], quiet: bool = True) -> str:
         With the line that it prints.
     """
     line = [os.fspath(argument) for argument in arguments]
-    done = subprocess.run([PROGRAM, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE if quiet else None, text=True)
-    if done.returncode:
-        said = (done.stderr or "see above").strip().splitlines() or [f"ended with {done.returncode}"]
+    bar = None if quiet or sys.stderr.isatty() else progress_bar(total=0, desc=line[0], delay=1)
+    if bar is not None:
+        code, stdout, stderr = _followed([os.fspath(PROGRAM), *line], bar)
+    else:
+        done = subprocess.run([PROGRAM, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE if quiet else None, text=True)
+        code, stdout, stderr = done.returncode, done.stdout, done.stderr
+    if code:
+        said = (stderr or "see above").strip().splitlines() or [f"ended with {code}"]
         raise Error(said[-1].removeprefix("icisim: "), shown(line))
-    return done.stdout
+    return stdout
+
+
+def _followed(line: list[str], bar: Any) -> tuple[int, str, str]:
+    """Runs the program with a terminal as stderr, and moves a bar of the notebook as its own moves there."""
+    import pty
+    import re
+
+    ours, theirs = pty.openpty()
+    said: list[str] = []
+
+    def follow() -> None:
+        try:
+            while text := os.read(ours, 4096).decode(errors="replace"):
+                said.append(text)
+                for done, total in re.findall(r"(\d+)/(\d+) points", text)[-1:]:
+                    bar.n, bar.total = int(done), int(total)
+                    bar.refresh()
+        except OSError:
+            pass  # the other end is closed
+
+    with bar, subprocess.Popen(line, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
+        os.close(theirs)
+        reader = threading.Thread(target=follow, daemon=True)
+        reader.start()
+        try:
+            stdout, _ = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+        reader.join()
+    os.close(ours)
+    return process.returncode, stdout, "".join(said).replace("\r", "\n")

@@ -17,6 +17,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -24,6 +25,7 @@ import itertools
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -36,7 +38,7 @@ from . import _native
 from ._native import Error
 from .points import bar
 from .points import run as _run
-from .results import Result, _frame
+from .results import Result, _frame, _html_table
 
 if TYPE_CHECKING:
     import jax
@@ -50,7 +52,6 @@ CPU_TEXT = "compiled for virtual CPU devices: not the TPU compiler's text; pip i
 _LIBTPU = {"v2": "v2", "v3": "v3", "v4": "v4", "v5e": "v5e", "v5p": "v5", "v6e": "v6e", "v7x": "tpu7x"}
 _SYNONYMS = {"v5litepod": "v5e", "v5lite": "v5e", "v5": "v5p", "v6lite": "v6e", "trillium": "v6e", "ironwood": "v7x", "7x": "v7x",
              "v7": "v7x"}
-_CORES = {"v2": 2, "v3": 2, "v7x": 2}  # devices of a chip
 _SPARSE_CORES = {"v5p", "v6e", "v7x"}
 
 for _name, _value in {"TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}.items():
@@ -61,6 +62,11 @@ def _chip_of(name: str) -> str:
     """What icisim calls it: "TPU v5 lite" and "tpu-v5litepod" are v5e."""
     plain = name.lower().translate({ord(parting): None for parting in "-_ "}).removeprefix("tpu")
     return _SYNONYMS.get(plain, plain if plain in _LIBTPU else name)
+
+
+def _cores(chip: str) -> int:
+    """JAX devices of a chip."""
+    return _native.chip_memory(chip)[1]
 
 
 def has_libtpu() -> bool:
@@ -98,7 +104,7 @@ class Topology:
         self.chip, self.slice = chip, slice_
         box = _native.Slice({"chip": chip, "slice": slice_})
         self.shape, self.wrap = box.shape, box.wrap
-        self.cores = _CORES.get(chip, 1)
+        self.cores = _cores(chip)
         self.is_tpu = has_libtpu()
         if self.is_tpu:
             self._ask_libtpu()
@@ -125,6 +131,11 @@ class Topology:
     def mesh(self, axes: Mapping[str, int] | str) -> jax.sharding.Mesh:
         """A mesh over all devices: as `jax.experimental.mesh_utils` lays it, which splits physical axes if it has to, or by hand:
         "fsdp=x*y,tp=z"."""
+        mesh = self._lay(axes)
+        _OF_MESH[mesh] = self
+        return mesh
+
+    def _lay(self, axes: Mapping[str, int] | str) -> jax.sharding.Mesh:
         _jax()
         import numpy as np
         from jax.sharding import Mesh
@@ -149,6 +160,23 @@ class Topology:
 
     def __repr__(self) -> str:
         return f"<icisim.jax.Topology {self.chip} {self.slice}, {len(self.devices)} devices, {self.compiler}>"
+
+
+_OF_MESH: dict[Any, Topology] = {}  # of a mesh
+
+
+def _topology_of(mesh: Any) -> Topology:
+    """Where a mesh is: over the TPU's devices of a description, or made by Topology.mesh()."""
+    found = _OF_MESH.get(mesh)
+    if found is None and mesh is not None and hasattr(mesh.devices.flat[0], "coords"):
+        of = [device.coords for device in mesh.devices.flat]
+        shape = [max(place[axis] for place in of) + 1 for axis in range(3)]
+        chip = _chip_of(mesh.devices.flat[0].device_kind)
+        axes = len(_native.Slice({"chip": chip, "slice": "2x2"}).wrap) if chip in ("v2", "v3", "v5e", "v6e") else 3
+        found = topology(chip, shape[:axes])
+    if found is None:
+        raise Error('where is the mesh? Make it by icisim.jax.topology("v5e:4x4").mesh({"x": 16}), or add topology="v5e:4x4"')
+    return found
 
 
 def _sizes(axes: str, physical: Mapping[str, int]) -> dict[str, int]:
@@ -198,6 +226,8 @@ def topology(chip: str, slice: str | Sequence[int] | None = None) -> Topology:
     """
     if slice is None:
         chip, _, slice = chip.partition(":")
+    if not slice:
+        raise Error(f'which slice? icisim.jax.topology("{chip}", "4x4x4"), or "{chip}:4x4x4"')
     return Topology(_chip_of(chip), slice if isinstance(slice, str) else "x".join(map(str, slice)))
 
 
@@ -238,9 +268,16 @@ class Compiled:
     @property
     def memory_bytes(self) -> int:
         """Of a device: arguments, outputs that are no argument's, temporaries and code, as the compiler has them."""
-        of = self.memory
-        return sum(of.get(f"{kind}_size_in_bytes", 0) for kind in ("argument", "output", "temp", "generated_code")) - of.get(
-            "alias_size_in_bytes", 0)
+        return _memory_bytes(self.memory)
+
+
+def _memory_bytes(of: Mapping[str, int]) -> int:
+    return sum(of.get(f"{kind}_size_in_bytes", 0) for kind in ("argument", "output", "temp", "generated_code")) - of.get(
+        "alias_size_in_bytes", 0)
+
+
+def _sizes_of(memory: Any) -> dict[str, int]:
+    return {name: getattr(memory, name) for name in dir(memory) if name.endswith("_in_bytes") and not name.startswith("host_")}
 
 
 def _cache() -> Path:
@@ -312,17 +349,35 @@ def compile(fun: Callable[..., Any], *args: Any, topology: str | Topology, mesh:
     if mesh is None:
         mesh = {"x": len(topo.devices)}
     mesh = mesh if isinstance(mesh, jax.sharding.Mesh) else topo.mesh(mesh)
-    specs = (None,) * len(args) if in_shardings is None else in_shardings
     static = jit_options.get("static_argnums", ())
-    if not static:
-        args = _shard(tuple(args), tuple(specs) if isinstance(specs, (tuple, list)) else (specs,) * len(args), mesh)
+    dynamic = [i for i in range(len(args)) if i not in (static if isinstance(static, (tuple, list)) else (static,))]
+    if hasattr(fun, "lower"):  # what is static of a jitted function it does not say: what has no arrays
+        dynamic = [i for i in dynamic if any(hasattr(leaf, "shape") for leaf in jax.tree.leaves(args[i]))]
+    specs = in_shardings if isinstance(in_shardings, (tuple, list)) and not isinstance(in_shardings, jax.sharding.PartitionSpec) else (
+        (in_shardings,) * len(dynamic))
+    if len(specs) != len(dynamic):
+        raise Error(f"in_shardings has {len(specs)} entries, for {len(dynamic)} arguments with arrays: one each, None for none")
+    sharded = dict(zip(dynamic, _shard(tuple(args[i] for i in dynamic), tuple(specs), mesh)))
+    args = tuple(sharded.get(i, value) for i, value in enumerate(args))
     if out_shardings is not None:
         jit_options["out_shardings"] = _on(mesh, out_shardings)
-    if jit_options or not hasattr(fun, "lower"):
-        fun = jax.jit(fun.__wrapped__ if hasattr(fun, "lower") else fun, **jit_options)
     with jax.set_mesh(mesh) if hasattr(jax, "set_mesh") else mesh:
+        if hasattr(fun, "lower") and jit_options:
+            fun = _jitted_again(fun, args, dynamic, jit_options)
+        elif not hasattr(fun, "lower"):
+            fun = jax.jit(fun, **jit_options)
         lowered = fun.lower(*args)
         return _compile_lowered(lowered, topo, mesh, dict(compiler_options or {}), cache)
+
+
+def _jitted_again(fun: Any, args: Sequence[Any], dynamic: Sequence[int], options: dict[str, Any]) -> Any:
+    """A jitted function with further options, and with what it donates itself."""
+    jax = _jax()
+    kept = {"static_argnums": tuple(i for i in range(len(args)) if i not in dynamic)}
+    if "donate_argnums" not in options:
+        of = fun.lower(*args).args_info[0]
+        kept["donate_argnums"] = tuple(i for i, info in zip(dynamic, of) if any(leaf.donated for leaf in jax.tree.leaves(info)))
+    return jax.jit(functools.wraps(fun)(lambda *all: fun(*all)), **{**kept, **options})
 
 
 def _compile_lowered(lowered: Any, topo: Topology, mesh: Any, options: dict[str, Any], cache: bool) -> Compiled:
@@ -330,7 +385,7 @@ def _compile_lowered(lowered: Any, topo: Topology, mesh: Any, options: dict[str,
     place = dict(zip((device.id for device in topo.devices), topo.coords))
     order = [place[device.id] for device in mesh.devices.flat]
     said = json.dumps([topo.chip, topo.slice, topo.wrap, topo.compiler, jax.__version__, sorted(options.items()), order,
-                       dict(mesh.shape)])
+                       dict(mesh.shape), [os.environ.get(name, "") for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS")]])
     key = hashlib.sha256((said + lowered.as_text()).encode()).hexdigest()[:24]
     folder = _cache() / key
     if not (cache and (folder / "compiled.json").exists()):
@@ -347,8 +402,7 @@ def _fill(folder: Path, lowered: Any, topo: Topology, order: list[Any], mesh: di
         text, compiled = _compiled_text(lowered, topo, options, new / "dump")
         (new / "module.hlo").write_text(text)
         (new / "devices.csv").write_text(_device_rows(order, topo.cores))
-        memory = compiled.memory_analysis()
-        sizes = {name: getattr(memory, name) for name in dir(memory) if name.endswith("_in_bytes") and not name.startswith("host_")}
+        sizes = _sizes_of(compiled.memory_analysis())
         cost = compiled.cost_analysis() or {}
         cost = cost[0] if isinstance(cost, list) else cost
         about = {"chip": topo.chip, "slice": topo.slice, "mesh": mesh, "compiler": topo.compiler, "is_tpu": topo.is_tpu,
@@ -367,7 +421,7 @@ def _compiled_text(lowered: Any, topo: Topology, options: dict[str, Any], dump: 
     if topo.chip in _SPARSE_CORES and topo.is_tpu:
         options = {**options, "xla_dump_to": str(dump), "xla_dump_hlo_as_text": True}
     try:
-        compiled = lowered.compile(compiler_options=options or None)
+        compiled = _native.in_thread(lambda: lowered.compile(compiler_options=options or None))
     except Exception as why:
         said = textwrap.shorten(str(why), 600, placeholder=" ...")
         raise Error(f"XLA does not compile it for {topo.chip} {topo.slice}: {said}") from why
@@ -403,12 +457,22 @@ def simulate(program: Any, *, chip: str | None = None, slice: str | Sequence[int
     chip, shape = _chip_of(chip), slice if isinstance(slice, str) else "x".join(map(str, slice))
     if not isinstance(program, Compiled):
         path = _path_of(program, chip, shape)
-        if mesh is None and not {"devices", "on"} & set(options) and not _devices_of(path).exists():
-            warnings.warn(ROW_BY_ROW, stacklevel=2)
     result = _run(path, chip=chip, slice=shape, mesh=mesh, **options)[0]
+    if mesh is None and not {"devices", "on"} & set(options) and not _devices_of(path).exists():
+        warnings.warn(ROW_BY_ROW, stacklevel=2)
     if isinstance(program, Compiled):
         result.compiled = program
+    if result.memory_bytes is None and (known := _memory_of(program)) is not None:
+        result.columns["memory_bytes"] = float(known)
     return result
+
+
+def _memory_of(program: Any) -> int | None:
+    """Bytes of a device as `memory_analysis()` has them: text of XLA:CPU has no buffers that could be counted."""
+    if isinstance(program, Compiled):
+        return program.memory_bytes
+    found = program.memory_analysis() if hasattr(program, "memory_analysis") else None
+    return None if found is None else _memory_bytes(_sizes_of(found))
 
 
 def _devices_of(path: str) -> Path:
@@ -419,9 +483,12 @@ def _devices_of(path: str) -> Path:
 def _path_of(program: Any, chip: str, slice_: str) -> str:
     """Where its text is: kept in the cache, with the places of its devices beside it where JAX knows them."""
     text = program.as_text() if hasattr(program, "as_text") else program
+    if not isinstance(text, (str, os.PathLike)):
+        raise Error(f"{type(program).__name__} is no compiled program: simulate what icisim.jax.compile(step, *args, topology=...) or "
+                    "jax.jit(step).lower(*args).compile() returns, HLO text, or a path")
     if isinstance(text, os.PathLike) or (isinstance(text, str) and "\n" not in text):
         return os.fspath(text)
-    rows = _device_rows(_order_of(program, chip, slice_), _CORES.get(chip, 1))
+    rows = _device_rows(_order_of(program, chip, slice_), _cores(chip))
     folder = _cache() / "texts" / hashlib.sha256((text + rows).encode()).hexdigest()[:24]
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in (("devices.csv", rows), ("module.hlo", text)):
@@ -440,7 +507,7 @@ def _order_of(program: Any, chip: str, slice_: str) -> list[tuple[int, int, int,
     devices = list(found[0].devices.flat) if found else []
     if all(hasattr(device, "coords") for device in devices):
         return [_place(device.coords, getattr(device, "core_on_chip", 0)) for device in devices]
-    places = _places(_native.Slice({"chip": chip, "slice": slice_}).shape, _CORES.get(chip, 1))
+    places = _places(_native.Slice({"chip": chip, "slice": slice_}).shape, _cores(chip))
     return [places[device.id] for device in devices] if max(device.id for device in devices) < len(places) else []
 
 
@@ -485,8 +552,11 @@ class Search(list):
     def to_pandas(self) -> pandas.DataFrame:
         return _frame([one.row() for one in [*self, *self.dropped]])
 
+    def __repr__(self) -> str:
+        return "\n".join(str({name: value for name, value in one.row().items() if value is not None}) for one in [*self, *self.dropped])
+
     def _repr_html_(self) -> str:
-        return self.to_pandas()._repr_html_()
+        return _html_table([one.row() for one in [*self, *self.dropped]])
 
 
 def _try(make_step: Callable[..., Any], chip: str, slice_: str, axes: dict[str, int], options: dict[str, Any]) -> Candidate:
@@ -499,13 +569,15 @@ def _try(make_step: Callable[..., Any], chip: str, slice_: str, axes: dict[str, 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             one.compiled = compile(fun, *args, topology=topo, mesh=mesh, **(more[0] if more else {}))
-        hbm = _native.hbm_bytes(topo.chip) / topo.cores
+        hbm = _native.chip_memory(topo.chip)[0] / topo.cores
         if one.compiled.memory_bytes > hbm:
             one.status = f"does not fit: {one.compiled.memory_bytes / 1e9:.2f} GB of {hbm / 1e9:.2f} GB"
         else:
             one.result = simulate(one.compiled, **options)
     except Error as why:
         one.status, one.refusal = why.text, str(why.__cause__ or why.text)
+    except Exception as why:  # JAX's: a mesh that does not divide a dimension
+        one.status, one.refusal = textwrap.shorten(f"{type(why).__name__}: {why}", 600, placeholder=" ..."), str(why)
     return one
 
 
@@ -535,11 +607,13 @@ def search(make_step: Callable[..., Any], *, chip: str, chips: int, meshes: str 
     """
     name = _chip_of(chip)
     boxes = list(slices or _offered(name, chips))
-    devices = chips * _CORES.get(name, 1)
+    devices = chips * _cores(name)
     shapes = [dict(zip(axes, sizes)) for sizes in _factors(devices, len(axes))] if meshes == "all" else [dict(m) for m in meshes]
     tasks = [(make_step, name, box, mesh, options) for box in boxes for mesh in shapes]
-    if not executor and not has_libtpu():
-        _cpu_devices(devices)
+    if not has_libtpu():
+        warnings.warn(CPU_TEXT, stacklevel=2)
+        if not executor:
+            _cpu_devices(devices)
     made = executor.map(_try, *zip(*tasks)) if executor else itertools.starmap(_try, tasks)
     tried = list(bar(made, len(tasks), "meshes"))
     best = Search(sorted((one for one in tried if one.result), key=lambda one: one.time_s))
@@ -562,7 +636,22 @@ def _factors(number: int, parts: int) -> list[tuple[int, ...]]:
 
 @dataclasses.dataclass
 class Roofline:
-    """jax.experimental.roofline's fields of a device, and what icisim adds: the time, and what of communication is exposed."""
+    """jax.experimental.roofline's fields of a device, as XLA compiled the function, and what icisim adds.
+
+    Attributes
+    ----------
+    flops, unfused_flops : float
+        Operations of its matmuls and convolutions, which fusing does not change.
+    ici_bytes : dict
+        Bytes that a device sends over links, by axis of the mesh; several axes at once are "x,y".
+    ici_latency : dict
+        Seconds from start to end of the collectives over an axis.
+    hbm_bytes, peak_hbm_bytes, unfused_hbm_bytes : float
+        Read and written; the most that is there at once, as `memory_analysis()` has it; XLA fuses, so that no other is known.
+    time_s, exposed_s : float
+        How long it takes, and what of communication nothing hides.
+    result : Result
+    """
 
     flops: float
     unfused_flops: float
@@ -570,13 +659,15 @@ class Roofline:
     ici_latency: dict[str, float]
     hbm_bytes: float
     peak_hbm_bytes: float
+    unfused_hbm_bytes: float
     time_s: float
     exposed_s: float
     result: Result
 
 
 def roofline(f: Callable[..., Any], mesh: Any = None, in_specs: Any = None, out_specs: Any = None, *,
-             topology: str | Topology, **options: Any) -> Callable[..., tuple[Any, Roofline]]:
+             pin_lhs_in_vmem: bool = False, pin_rhs_in_vmem: bool = False, vjp: bool = False, print_jaxpr: bool = False,
+             topology: str | Topology | None = None, **options: Any) -> Callable[..., tuple[Any, Roofline]]:
     """jax.experimental.roofline.roofline, from what XLA compiles and icisim simulates.
 
     Parameters
@@ -584,43 +675,80 @@ def roofline(f: Callable[..., Any], mesh: Any = None, in_specs: Any = None, out_
     f : callable
         What a device runs, as of shard_map.
     mesh : dict, str or jax.sharding.Mesh
-        Over the devices of `topology`.
+        One that `Topology.mesh` made, or axes over the devices of `topology`.
     in_specs, out_specs : trees of jax.sharding.PartitionSpec
         As of shard_map.
-    topology : str or Topology
-        "v5e:4x4".
+    pin_lhs_in_vmem, pin_rhs_in_vmem : bool
+        Refused: XLA decides what is in VMEM.
+    vjp : bool
+        Of the function and its gradient.
+    print_jaxpr : bool
+        Print what is compiled.
+    topology : str or Topology, optional
+        "v5e:4x4", where `mesh` does not say it.
+    **options
+        Of `simulate`.
 
     Returns
     -------
     callable
         Of the arguments; it returns the shapes of the outputs, and a Roofline.
     """
+    if pin_lhs_in_vmem or pin_rhs_in_vmem:
+        raise Error("pin_lhs_in_vmem, pin_rhs_in_vmem: XLA decides what is in VMEM; leave them out")
 
     def wrapped(*args: Any) -> tuple[Any, Roofline]:
         jax = _jax()
-        topo = topology if isinstance(topology, Topology) else globals()["topology"](topology)
+        topo = topology if isinstance(topology, Topology) else globals()["topology"](topology) if topology else _topology_of(mesh)
         over = mesh if isinstance(mesh, jax.sharding.Mesh) else topo.mesh(mesh or {"x": len(topo.devices)})
         shard_map = getattr(jax, "shard_map", None)
         if shard_map is None:
             from jax.experimental.shard_map import shard_map
         mapped = shard_map(f, mesh=over, in_specs=in_specs, out_specs=out_specs) if in_specs is not None else f
+        if vjp:
+            mapped = _with_vjp(mapped)
+        if print_jaxpr:
+            print(jax.make_jaxpr(mapped)(*args))
         specs = in_specs if isinstance(in_specs, tuple) or in_specs is None else (in_specs,) * len(args)
         shapes = jax.eval_shape(mapped, *args)
         result = simulate(compile(mapped, *args, topology=topo, mesh=over, in_shardings=specs), **options)
-        return shapes, _roofline_of(result)
+        return shapes, _roofline_of(result, dict(over.shape))
 
     return wrapped
 
 
-def _roofline_of(result: Result) -> Roofline:
+def _with_vjp(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradients, as jax.experimental.roofline takes them: those of the outputs themselves."""
+    def both(*args: Any) -> Any:
+        out, back = _jax().vjp(f, *args)
+        return back(out)
+
+    return both
+
+
+def _axes_of(groups: str, mesh: Mapping[str, int]) -> str:
+    """Axes over which replica groups, "{{0,1},{2,3}}" or "[2,2]<=[4]", or pairs, go: those whose coordinates differ within one."""
+    import numpy as np
+
+    if iota := re.fullmatch(r"\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?", groups.replace(" ", "")):
+        shape, dims, order = ([int(n) for n in part.split(",")] if part else None for part in iota.groups())
+        members = np.arange(math.prod(dims)).reshape(dims).transpose(order).reshape(shape)
+    else:
+        members = [[int(n) for n in group.split(",")] for group in re.findall(r"\{([\d,]+)\}", groups.replace(" ", ""))]
+    if len(members) == 0:
+        return ",".join(mesh)
+    places = [np.unravel_index(group, tuple(mesh.values())) for group in members]
+    return ",".join(name for axis, name in enumerate(mesh) if any(len(set(place[axis].tolist())) > 1 for place in places))
+
+
+def _roofline_of(result: Result, mesh: Mapping[str, int]) -> Roofline:
     rows = result.rows()
     ici: dict[str, float] = {}
     latency: dict[str, float] = {}
     for row in rows:
         if row["ici_bytes"]:
-            axes = str(row["groups"] or "all")
+            axes = _axes_of(str(row["groups"] or ""), mesh)
             ici[axes] = ici.get(axes, 0) + row["ici_bytes"]
             latency[axes] = latency.get(axes, 0) + (row["total_time_s"] or 0)
-    flops = sum(row["flops"] or 0 for row in rows)
-    return Roofline(flops, flops, ici, latency, sum(row["hbm_bytes"] or 0 for row in rows), result.memory_bytes or 0,
-                    result.time_s, result.exposed_comm_s or 0, result)
+    flops, hbm = (sum(row[name] or 0 for row in rows) for name in ("flops", "hbm_bytes"))
+    return Roofline(flops, flops, ici, latency, hbm, result.memory_bytes or 0, hbm, result.time_s, result.exposed_comm_s or 0, result)

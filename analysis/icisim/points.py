@@ -9,7 +9,6 @@ import difflib
 import io
 import itertools
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping
@@ -47,7 +46,7 @@ def _text(value: Any) -> str:
 
 def _path(op: Any) -> Any:
     """Workloads that are compiled in need no folder."""
-    if isinstance(op, str) and _native.is_workload(op) and os.sep not in op.removeprefix("by-hand/") and not Path(op).exists():
+    if isinstance(op, str) and _native.is_workload(op) and os.sep not in op.removeprefix("by-hand/").removeprefix("steps/") and not Path(op).exists():
         return "workloads/" + op
     return op
 
@@ -71,15 +70,9 @@ def _simulate(point: dict[str, str]) -> Result:
 
 
 def bar(things: Iterable[Any], total: int, what: str) -> Iterator[Any]:
-    """The things, with a bar on a terminal where tqdm is installed."""
-    if total > 1 and sys.stderr.isatty():
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            pass
-        else:
-            return iter(tqdm(things, total=total, desc=what, delay=1))
-    return iter(things)
+    """The things, with a bar on a terminal or in a notebook where tqdm is installed."""
+    shown = _native.progress_bar(iterable=things, total=total, desc=what, delay=1) if total > 1 else None
+    return iter(things if shown is None else shown)
 
 
 def run(op: str | list[str], *, executor: concurrent.futures.Executor | None = None, **keywords: Any) -> Results:
@@ -156,7 +149,7 @@ def sweep(op: str | list[str], *, top: int | None = None, jobs: int | None = Non
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "sweep.csv")
             more = ["--top", str(top)] if top else ["-j", str(jobs or len(os.sched_getaffinity(0)))]
-            _native.program(*line, *more, "--csv", path, quiet=not sys.stderr.isatty())
+            _native.program(*line, *more, "--csv", path, quiet=not _native.is_seen())
             rows = _rows(Path(path).read_text())
     results = Results(Result(row, _options_of(row)) for row in rows)
     if not top:

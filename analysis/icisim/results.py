@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import csv
 import html
+import io
 import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _native
@@ -15,6 +14,7 @@ from . import _native
 if TYPE_CHECKING:
     import pandas
 
+_TIMELINES = 4  # of the first results
 _SHOWN = ("op", "chip", "slice", "mesh", "axes", "size_bytes", "ring", "strategy", "time_s", "formula_exact_s", "bound_s",
           "algbw_Bps", "compute_s", "exposed_comm_s", "memory_bytes", "mfu_frac", "status")
 
@@ -47,12 +47,12 @@ class Result:
         """The program's command line of the point."""
         return _native.shown(_native.command_line("run", self.options))
 
-    def _write(self, what: str, path: str | os.PathLike[str]) -> None:
-        _native.with_point(self.options, lambda point: point.write(what, os.fspath(path)))
+    def _text(self, what: str) -> str:
+        return _native.with_point(self.options, lambda point: point.text(what))
 
     def trace(self, path: str | os.PathLike[str]) -> str:
         """Writes the run as Chrome trace events, which https://ui.perfetto.dev opens. Returns the path."""
-        self._write("trace", path)
+        _native.with_point(self.options, lambda point: point.write("trace", os.fspath(path)))
         return os.fspath(path)
 
     def html(self, path: str | os.PathLike[str]) -> str:
@@ -61,11 +61,7 @@ class Result:
         return os.fspath(path)
 
     def _csv(self, what: str) -> list[dict[str, Any]]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "out.csv")
-            self._write(what, path)
-            with open(path, newline="") as file:
-                return [{name: _number(value) for name, value in row.items()} for row in csv.DictReader(file)]
+        return [{name: _number(value) for name, value in row.items()} for row in csv.DictReader(io.StringIO(self._text(what)))]
 
     def rows(self) -> list[dict[str, Any]]:
         """Of a module or a model: each instruction, in XProf's words, times in seconds."""
@@ -100,10 +96,7 @@ class Result:
 
     def torus(self) -> str:
         """The slice and the use of its links as SVG, for `IPython.display.SVG`."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "torus.svg")
-            self._write("torus", path)
-            return Path(path).read_text()
+        return self._text("torus")
 
     def report(self) -> str:
         """What the program prints of the point: tables by phase, by category, by axis, and why what is exposed is."""
@@ -123,10 +116,9 @@ class Result:
     def _timeline(self) -> str:
         from .timeline import svg
 
-        if (self.columns.get("transfers") or 0) > 50_000 or self.columns.get("status") != "ok":
-            return ""  # a picture of it would say nothing
-        with tempfile.TemporaryDirectory() as folder:
-            return svg(self.trace(os.path.join(folder, "trace.json")))
+        if (self.columns.get("transfers") or 0) > 2_000_000 or self.columns.get("status") != "ok":
+            return ""  # a trace of more takes long
+        return svg(self._text("trace"))
 
 
 _COLLECTIVES = {"all-gather", "all-reduce", "reduce-scatter", "all-to-all", "ragged-all-to-all", "collective-permute",
@@ -144,7 +136,8 @@ class Results(list):
         return "[" + ",\n ".join(map(repr, self)) + "]"
 
     def _repr_html_(self) -> str:
-        return _html_table([result.columns for result in self]) + (self[0]._timeline() if len(self) == 1 else "")
+        return _html_table([result.columns for result in self]) + "".join(
+            f"<p>{html.escape(one.command)}</p>{one._timeline()}" for one in self[:_TIMELINES])
 
 
 def _frame(rows: list[dict[str, Any]]) -> pandas.DataFrame:

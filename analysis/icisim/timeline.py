@@ -7,14 +7,13 @@ import html
 import json
 from typing import Any
 
-_LEFT, _WIDTH, _ROW, _ROWS, _SPANS = 140, 760, 18, 12, 3000
+_LEFT, _WIDTH, _ROW, _ROWS, _SPANS = 140, 760, 18, 12, 1500
 _COLOURS = {"compute": "#4c78a8", "comm": "#f58518", "wait": "#c8c8c8", "": "#72b7b2"}
 
 
-def svg(path: str) -> str:
-    """The first chip of a trace. Of more spans than a picture can show, the longest."""
-    with open(path) as file:
-        events = json.load(file)["traceEvents"]
+def svg(trace: str) -> str:
+    """The chip of a trace that ends last. Of more spans than a picture can show, the longest."""
+    events = json.loads(trace)["traceEvents"]
     spans = [event for event in events if event["ph"] == "X"]
     if not spans:
         return ""

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "1024")  # tests with libtpu may be the first that use JAX
 LIBTPU = importlib.util.find_spec("libtpu") is not None
 
 

@@ -4,8 +4,10 @@
 import concurrent.futures
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import icisim
@@ -81,6 +83,48 @@ def test_what_can_be_simulated(tmp_path):
             ij.simulate(program, **where)
     with pytest.raises(icisim.Error, match="where?"):
         ij.simulate(c.as_text())
+    with pytest.raises(icisim.Error, match="no compiled program"):
+        ij.simulate(jax.jit(mlp), **where)
+    # text of XLA:CPU has no buffers: memory_analysis() says what it takes
+    assert ij.simulate(c).memory_bytes == ij.simulate(real, **where).memory_bytes == c.memory_bytes > 0
+
+
+@pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
+def test_what_a_jitted_function_has_is_kept():
+    def step(w, x, times):
+        for _ in range(times):
+            x = jax.nn.relu(x @ w)
+        return w - 1e-3 * w, x
+
+    shapes = [jax.ShapeDtypeStruct(s, jnp.bfloat16) for s in ((512, 512), (1024, 512))]
+    specs = (P("dp", "tp"), P("dp"))
+    of = dict(topology="v5e:2x4", mesh={"dp": 2, "tp": 4}, in_shardings=specs)
+    plain = ij.compile(step, *shapes, 3, out_shardings=specs, static_argnums=2, **of)
+    donated = ij.compile(step, *shapes, 3, out_shardings=specs, static_argnums=2, donate_argnums=0, **of)
+    jitted = ij.compile(jax.jit(step, static_argnums=2, donate_argnums=0), *shapes, 3, out_shardings=specs, **of)
+    # w, bf16[256, 128] of a device, is given back in its own place
+    assert plain.memory_bytes - donated.memory_bytes == plain.memory_bytes - jitted.memory_bytes == donated.memory["alias_size_in_bytes"] > 0
+    assert ij.simulate(jitted).time_s == ij.simulate(donated).time_s
+    assert plain.memory["argument_size_in_bytes"] == 2 * (256 * 128 + 512 * 512)
+    with pytest.raises(icisim.Error, match="1 entries, for 2 arguments"):
+        ij.compile(mlp, *shapes, topology="v5e:2x4", in_shardings=(P(),))
+
+
+@pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
+def test_ctrl_c_ends_a_compilation():
+    """XLA cannot be cancelled: it goes on in its thread, and the process leaves it."""
+    code = ("import icisim.jax as ij, sys; sys.path.insert(0, sys.argv[1]); import llama_step\n"
+            "step, args, options = llama_step.make_step(None, batch=16, length=1024, layers=4)\n"
+            "topo = ij.topology('v6e', '8x8'); print('go', flush=True)\n"
+            "for i in range(9): ij.compile(step, *args, topology=topo, mesh={'fsdp': 8, 'tp': 8}, cache=False, **options)")
+    process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, EXAMPLES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    time.sleep(3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, said = process.communicate(timeout=60)
+    assert time.monotonic() - began < 4 and said.rstrip().endswith("KeyboardInterrupt") and process.returncode in (130, -signal.SIGINT)
 
 
 def test_topology():
@@ -90,6 +134,8 @@ def test_topology():
     assert [ij.topology(name, "2x2").chip for name in ("TPU v5 lite", "tpu_v6e", "tpu-v5litepod", "Trillium")] == ["v5e", "v6e", "v5e", "v6e"]
     with pytest.raises(icisim.Error, match="nearest is v6e"):
         ij.topology("v6e-8", "2x4")
+    with pytest.raises(icisim.Error, match="which slice?"):
+        ij.topology("v6e")
     mesh = topo.mesh("dp=y:2,tp=x*y:2")
     assert dict(mesh.shape) == {"dp": 2, "tp": 4}
     with pytest.raises(icisim.Error, match="has 8"):
@@ -116,7 +162,15 @@ def test_what_does_not_fit_is_dropped():
         return (lambda x: x * 2), [jax.ShapeDtypeStruct((1 << 20, 1 << 14), jnp.bfloat16)], {"in_shardings": P("fsdp")}
 
     found = ij.search(huge, chip="v5e", chips=4, meshes=[{"fsdp": 4}])  # 2 * 34.36 GB / 4 of 16 GB
-    assert not found and "does not fit: 17.18 GB of 1" in found.dropped[0].status
+    assert not found and "does not fit: 17.18 GB of 1" in found.dropped[0].status and "17.18 GB" in repr(found)
+
+    def uneven(mesh):
+        return mlp, [jax.ShapeDtypeStruct((6, 8), jnp.bfloat16), *[jax.ShapeDtypeStruct((8, 8), jnp.bfloat16)] * 2], {"in_shardings": P("fsdp")}
+
+    with pytest.warns(UserWarning, match="not the TPU compiler's text"):
+        found = ij.search(uneven, chip="v5e", chips=4)
+    assert [one.mesh["fsdp"] for one in found + found.dropped] == [2, 1, 4] or len(found) == 2
+    assert "IndivisibleError" in found.dropped[0].status and "6" in found.dropped[0].refusal
 
 
 @pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
@@ -141,7 +195,19 @@ def test_roofline():
     out, roof = ij.roofline(lambda x, w: jax.lax.psum(x @ w, "x"), mesh={"x": 4}, in_specs=(P(None, "x"), P("x")), out_specs=P(),
                             topology="v5e:2x2")(*shapes)
     assert out.shape == (512, 1536)
-    assert roof.flops == pytest.approx(2 * 512 * 768 * 1536 / 4) and roof.time_s > 0 and sum(roof.ici_bytes.values()) > 0
+    # a ring all-reduce sends 2 * 3/4 of f32[512, 1536], as XLA:CPU sums in
+    assert roof.flops == pytest.approx(2 * 512 * 768 * 1536 / 4) and roof.time_s > 0 and roof.ici_bytes == {"x": 2 * 3 * 512 * 1536}
+    assert roof.peak_hbm_bytes > 2 * (512 * 192 + 192 * 1536 + 512 * 1536)
+    # jax.experimental.roofline's call: the mesh says where it is
+    of = dict(mesh=ij.topology("v5e:2x4").mesh({"dp": 2, "tp": 4}), in_specs=(P("dp", "tp"), P("tp")), out_specs=P("dp"))
+    _, roof = ij.roofline(lambda x, w: jax.lax.psum(x @ w, "tp"), **of)(*shapes)
+    gradients, back = ij.roofline(lambda x, w: jax.lax.psum(x @ w, "tp"), vjp=True, **of)(*shapes)
+    assert list(roof.ici_bytes) == ["tp"] and set(back.ici_bytes) == {"dp", "tp"} and back.flops == 3 * roof.flops
+    assert [g.shape for g in gradients] == [s.shape for s in shapes]
+    with pytest.raises(icisim.Error, match="where is the mesh?"):
+        ij.roofline(mlp, jax.sharding.Mesh(jax.devices("cpu")[:2], ("other",)))(*SHAPES)
+    with pytest.raises(icisim.Error, match="XLA decides"):
+        ij.roofline(mlp, pin_lhs_in_vmem=True)
 
 
 @pytest.mark.parametrize("chip, slice_, device", [

@@ -141,6 +141,8 @@ def test_outputs(tmp_path):
     assert "<table>" in page
     xml.dom.minidom.parseString(page[page.index("<svg"):])
     assert page.count("<rect") >= 10
+    both = icisim.run("all-gather", slice="4x4", size="1MiB", ring=["uni", "bidi"])._repr_html_()
+    assert both.count("<svg") == 2 and both.count("<tr>") == 3 and "--ring bidi" in both
     torus = xml.dom.minidom.parseString(result.torus())
     assert len(torus.getElementsByTagName("line")) == 48 and len(torus.getElementsByTagName("circle")) == 16  # 2 (3 4 + 4 3) links
     with pytest.raises(icisim.Error, match="no-such"):
@@ -177,6 +179,18 @@ def test_ctrl_c_ends_at_once():
     began = time.monotonic()
     _, said = process.communicate(timeout=20)
     assert time.monotonic() - began < 2 and "KeyboardInterrupt" in said
+
+
+def test_a_notebook_sees_bars(tmp_path):
+    """Of a sweep, which the program runs, and of one long simulation."""
+    pytest.importorskip("tqdm")
+    (tmp_path / "ipykernel.py").touch()
+    code = ("import ipykernel, icisim; print(len(icisim.sweep('all-gather', slice='16x16', size='64KiB:2GiB:+256KiB', ring=['uni', 'bidi'])));"
+            "import _thread, threading; threading.Timer(5, _thread.interrupt_main).start();"
+            "icisim.run('ragged-all-to-all', chip='v5p', slice='8x8x16', size='1GiB', pair_sizes='random:1')")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
+    assert "16384" in done.stdout and "/16384" in done.stderr and "simulation:" in done.stderr
 
 
 def test_the_gil_is_released():
