@@ -50,39 +50,20 @@ static void versions(void)
 {
     int parts = 0, dots = 0;
     CU_ASSERT_EQUAL(sscanf(icisim_version(), "%d.%d.", &parts, &dots), 2);
-    for (parts = 0; icisim_built_with(parts).name; parts++)
-        CU_ASSERT_PTR_NOT_NULL(icisim_built_with(parts).version);
-    CU_ASSERT_EQUAL(parts, 7);
     int major = 0, minor = 0, patch = 0;
     sscanf(icisim_version(), "%d.%d.%d", &major, &minor, &patch);
     CU_ASSERT_EQUAL(ICISIM_VERSION_NUMBER, major * 10000 + minor * 100 + patch);
-    CU_ASSERT_STRING_EQUAL(icisim_built_with(0).name, "SimGrid");
-    CU_ASSERT_STRING_EQUAL(icisim_built_with(6).name, "compiler");
-    CU_ASSERT_PTR_NULL(icisim_built_with(-1).name);
     CU_ASSERT_STRING_EQUAL(icisim_code_name(ICISIM_INPUT), "wrong input");
 }
 
 static void chips(void)
 {
-    int count = 0;
-    while (icisim_chip_name(count))
-        count++;
-    CU_ASSERT(count >= 7 && !icisim_chip_name(count + 1) && !icisim_chip_name(-1));
     struct icisim_chip *chip = icisim_chip_new("v5e", "spec", &st);
     CU_ASSERT_PTR_NOT_NULL_FATAL(chip);
-    NEAR(icisim_chip_link_Bps(chip), 45e9, 1e-12);
-    NEAR(icisim_chip_hop_latency_s(chip), 1e-6, 1e-12);
     NEAR(icisim_chip_hbm_bytes(chip), 16e9, 1e-12);
-    CU_ASSERT(icisim_chip_hbm_Bps(chip) > 8e11);
     struct icisim_chip *v7x = icisim_chip_new("v7x", "spec", &st);
     CU_ASSERT(icisim_chip_cores(chip) == 1 && icisim_chip_cores(v7x) == 2);
     icisim_chip_free(v7x);
-    double flops = 0;
-    OKAY(icisim_chip_peak_flops(chip, "bf16", &flops, &st), st);
-    NEAR(flops, 197e12, 1e-12);
-    fails(icisim_chip_peak_flops(chip, "bf17", &flops, &st), ICISIM_INPUT, "bf16");
-    CU_ASSERT_PTR_NOT_NULL(icisim_chip_source(chip, "peak.bf16"));
-    CU_ASSERT_PTR_NULL(icisim_chip_source(chip, "peak.bf17"));
     icisim_chip_free(chip);
     CU_ASSERT_PTR_NULL(icisim_chip_new("v5", "spec", &st));
     fails(st.code, ICISIM_INPUT, "the nearest are");
@@ -188,9 +169,7 @@ static void slices(void)
     CU_ASSERT_EQUAL(icisim_slice_coordinate(slice, 128, 0), -1);
     CU_ASSERT_EQUAL(icisim_slice_coordinate(slice, 13, 3), -1);
     CU_ASSERT_EQUAL(icisim_slice_chip(slice, 16), 1); /* b=1, a=0: z=1 */
-    CU_ASSERT_EQUAL(icisim_slice_device(slice, 1), 16);
     CU_ASSERT_EQUAL(icisim_slice_chip(slice, 128), -1);
-    CU_ASSERT_EQUAL(icisim_slice_device(slice, -1), -1);
     CU_ASSERT_STRING_EQUAL(icisim_slice_mapping(slice), "b on z, a on x*y, jax order");
     icisim_slice_free(slice);
     struct icisim_point *point = POINT({"slice", "4x4"}, {"mesh", "a=3,b=5"});
@@ -302,9 +281,6 @@ static void nulls(void)
     fails(icisim_result_real(NULL, "time_s", &value, &st), ICISIM_INPUT, "is NULL");
     fails(icisim_result_real(result, NULL, &value, &st), ICISIM_INPUT, "is NULL");
     fails(icisim_result_real(result, "time_s", NULL, &st), ICISIM_INPUT, "is NULL");
-    fails(icisim_chip_peak_flops(NULL, "bf16", &value, &st), ICISIM_INPUT, "is NULL");
-    fails(icisim_chip_peak_flops(chip, NULL, &value, &st), ICISIM_INPUT, "is NULL");
-    fails(icisim_chip_peak_flops(chip, "bf16", NULL, &st), ICISIM_INPUT, "is NULL");
     const bool handles = icisim_point_run(NULL, &st) || icisim_result_text(NULL, "op", &st) ||
                          icisim_result_text(result, NULL, &st) || icisim_chip_new(NULL, "spec", &st) ||
                          icisim_chip_new("v5e", NULL, &st) || icisim_slice_new(NULL, &st);

@@ -33,9 +33,8 @@ ICISIM_API int icisim_slice_wraps(const struct icisim_slice *slice, int axis);
 /* Coordinate of a chip; -1 if there is no such chip or axis. */
 ICISIM_API int icisim_slice_coordinate(const struct icisim_slice *slice, int chip, int axis);
 
-/* The chip of a device of the mesh, and the device of a chip; -1 if there is none. */
+/* The chip of a device of the mesh; -1 if there is none. */
 ICISIM_API int icisim_slice_chip(const struct icisim_slice *slice, int device);
-ICISIM_API int icisim_slice_device(const struct icisim_slice *slice, int chip);
 
 /* How the mesh lies on the slice: "dp on x, tp on y*z". */
 ICISIM_API const char *icisim_slice_mapping(const struct icisim_slice *slice);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * version: the version of icisim, and of the libraries it was built with.
+ * version: the version of icisim.
  *
  * Units: none. Errors: none. Ownership: constant texts.
  */
@@ -20,13 +20,6 @@ ICISIM_BEGIN
 
 /* The version of the loaded library: "0.2.0". */
 ICISIM_API const char *icisim_version(void);
-
-/* A component that the library was built with, from index 0: "SimGrid", "3.32". The name is NULL beyond the
- * last. */
-struct icisim_built_with {
-    const char *name, *version;
-};
-ICISIM_API struct icisim_built_with icisim_built_with(int index);
 
 ICISIM_END
 

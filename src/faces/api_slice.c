@@ -10,16 +10,6 @@ struct icisim_chip {
     struct chip chip;
 };
 
-const char *icisim_chip_name(int index)
-{
-    const char *names[CHIP_BUILT_IN_MAX];
-    chip_names(names);
-    for (int i = 0; names[i]; i++)
-        if (i == index)
-            return names[i];
-    return NULL;
-}
-
 struct icisim_chip *icisim_chip_new(const char *name_or_path, const char *profile, struct icisim_status *st)
 {
     struct api_call call = api_begin();
@@ -43,21 +33,6 @@ void icisim_chip_free(struct icisim_chip *chip)
     free(chip);
 }
 
-double icisim_chip_link_Bps(const struct icisim_chip *chip)
-{
-    return chip->chip.link_Bps;
-}
-
-double icisim_chip_hop_latency_s(const struct icisim_chip *chip)
-{
-    return chip->chip.hop_latency_s;
-}
-
-double icisim_chip_hbm_Bps(const struct icisim_chip *chip)
-{
-    return chip->chip.hbm_Bps;
-}
-
 double icisim_chip_hbm_bytes(const struct icisim_chip *chip)
 {
     return chip->chip.hbm_bytes > 0 ? (double)chip->chip.hbm_bytes : NAN;
@@ -66,20 +41,6 @@ double icisim_chip_hbm_bytes(const struct icisim_chip *chip)
 int icisim_chip_cores(const struct icisim_chip *chip)
 {
     return chip->chip.cores;
-}
-
-int icisim_chip_peak_flops(const struct icisim_chip *chip, const char *dtype, double *flops,
-                           struct icisim_status *st)
-{
-    struct api_call call = api_begin();
-    int index = api_given(&call, chip && dtype && flops) ? dtype_by_name(dtype, &call.st) : call.st.code;
-    int code = index < 0 ? index : chip_peak(&chip->chip, (enum dtype_id)index, flops, &call.st);
-    return api_end(&call, code, st);
-}
-
-const char *icisim_chip_source(const struct icisim_chip *chip, const char *key)
-{
-    return chip_source(&chip->chip, key);
 }
 
 static int open_slice(struct icisim_slice *slice, const struct icisim_point *point, struct status *st)
@@ -153,11 +114,6 @@ int icisim_slice_chip(const struct icisim_slice *slice, int device)
 {
     bool known = device >= 0 && device < slice->machine.mesh.devices;
     return known ? mesh_chip(&slice->machine.mesh, device) : -1;
-}
-
-int icisim_slice_device(const struct icisim_slice *slice, int chip)
-{
-    return has_chip(slice, chip) ? mesh_device(&slice->machine.mesh, chip) : -1;
 }
 
 const char *icisim_slice_mapping(const struct icisim_slice *slice)

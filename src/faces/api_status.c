@@ -53,11 +53,3 @@ const char *icisim_version(void)
 {
     return version_parts[0].version;
 }
-
-struct icisim_built_with icisim_built_with(int index)
-{
-    const struct version_part *part = &version_parts[1];
-    for (int i = 0; part->name && i != index; i++)
-        part++;
-    return (struct icisim_built_with){part->name, part->version};
-}

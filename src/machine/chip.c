@@ -15,12 +15,6 @@ const struct chip_fact *chip_fact(const struct chip *chip, const char *key)
     return NULL;
 }
 
-const char *chip_source(const struct chip *chip, const char *key)
-{
-    const struct chip_fact *fact = chip_fact(chip, key);
-    return fact && fact->source[0] ? fact->source : NULL;
-}
-
 int chip_peak(const struct chip *chip, enum dtype_id dtype, double *flops, struct status *st)
 {
     const struct dtype *info = dtype_info(dtype);

@@ -150,9 +150,8 @@ void chip_names(const char *names[static CHIP_BUILT_IN_MAX]);
 extern const char *const chip_profile_names[];
 extern const char *const chip_wrap_names[];
 
-/* The fact behind a value, NULL if the file has none (the value is then the default); its source, or NULL. */
+/* The fact behind a value, NULL if the file has none (the value is then the default). */
 const struct chip_fact *chip_fact(const struct chip *chip, const char *key);
-const char *chip_source(const struct chip *chip, const char *key);
 
 /* Peak rate for a dtype: its own, or that of the type it is computed at. Fails if the chip has neither. */
 int chip_peak(const struct chip *chip, enum dtype_id dtype, double *flops, struct status *st);
