@@ -162,6 +162,7 @@ positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --routes 0: write 1 or more|collective-permute --slice 4x4 --size 1MiB --routes 0
 2^60 elements or fewer|all-gather --slice 4x4 --size 3000000TiB
 --all-to-all does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --all-to-all ring
+--algorithm swing does not apply to all-to-all; write schedule or best|all-to-all --slice 4x4 --size 1MiB --algorithm swing
 --root does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --root 0
 --routes does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --routes 2
 --keep-ties does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --keep-ties
