@@ -115,12 +115,6 @@ static int count_coordinates(const char *link)
     return n;
 }
 
-/* The i-th number of slice axes to try: as many as the mesh has axes, then more, then fewer. */
-static int sides_to_try(int first, int i)
-{
-    return first + i <= SLICE_AXES ? first + i : SLICE_AXES - i;
-}
-
 int eval_slice(struct point *point, bool any_chip, struct eval_slice *of, struct catalog *catalog,
                struct status *st)
 {
@@ -139,7 +133,8 @@ int eval_slice(struct point *point, bool any_chip, struct eval_slice *of, struct
         for (int i = 0; i < (any_chip ? SLICE_AXES + 1 - first : SLICE_AXES); i++) {
             struct layout layout;
             if (!shape) {
-                lay(&axes, sides_to_try(first, i), &layout);
+                /* as many slice axes as the mesh has, then more, then fewer */
+                lay(&axes, first + i <= SLICE_AXES ? first + i : SLICE_AXES - i, &layout);
                 print(&layout, &axes, of);
             }
             int fit = fits(chip[c], shape ? shape : of->slice, point, catalog, st);

@@ -43,15 +43,6 @@ static int read_size(struct collective_job *c, const struct point *point, struct
     return 0;
 }
 
-static int read_algorithm(struct collective_job *c, int choice, struct status *st)
-{
-    c->pattern = pattern_of_choice(choice);
-    if (!collective_has_pattern(c->collective, c->pattern))
-        return status_fail(st, STATUS_INPUT, "--algorithm %s does not apply to %s; write schedule or best",
-                           pattern_name(c->pattern), c->collective->name);
-    return 0;
-}
-
 int algorithm_refuse_compiled(struct status *st)
 {
     return status_fail(st, STATUS_INPUT,
@@ -79,13 +70,17 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
                            algorithm_name(c->algorithm));
     if (collective->has_targets && point->schedule.routes < 1)
         return status_fail(st, STATUS_INPUT, "--routes 0: write 1 or more");
+    c->pattern = pattern_of_choice(point->schedule.algorithm);
+    if (!collective_has_pattern(collective, c->pattern))
+        return status_fail(st, STATUS_INPUT, "--algorithm %s does not apply to %s; write schedule or best",
+                           pattern_name(c->pattern), collective->name);
     if (!c->uses_ring)
         return 0;
     int kind = ring_kind_or(point->schedule.ring, collective->has_algorithms, job->machine.chip->ring, st);
     if (st->code < 0)
         return status_prefix(st, "chip %s: ", job->machine.chip->name);
     c->kind = (enum ring_kind)kind;
-    return read_algorithm(c, point->schedule.algorithm, st);
+    return 0;
 }
 
 /* Finds the chips that run a collective together: their rings, the targets of each, the bytes of each pair.
@@ -430,37 +425,47 @@ static int time_alone(struct job *job, double *time_s, struct status *st)
     return code;
 }
 
-/* Opens the job again, on a machine that treats slow links in the given way. */
-static int reopen(struct job *job, enum slow_links way, struct status *st)
+/* Opens the job again, on a machine that treats slow links in the given way, where hops take hop_s, unless it is 0. */
+static int reopen(struct job *job, enum slow_links way, double hop_s, struct status *st)
 {
+    struct point held = *job->point;
     collective_close(job->state);
     memset(job->state, 0, sizeof(struct collective_job));
     machine_close(&job->machine);
-    int code = machine_open(&job->machine, job->point, job->catalog, st);
+    held.machine.hop_latency_s = hop_s > 0 ? hop_s : held.machine.hop_latency_s;
+    int code = machine_open(&job->machine, &held, job->catalog, st);
     if (code == 0)
-        code = machine_set_slow_links(&job->machine, way, job->point, job->catalog, st);
+        code = machine_set_slow_links(&job->machine, way, &held, job->catalog, st);
+    job->machine.held_back = hop_s > 0;
     return code < 0 ? code : open_as_is(job, st);
 }
 
-/* Slow links are used, avoided like dead links, or set the pace of all, whichever is fastest. */
+/* Slow links are used, avoided like dead links, or set the pace of all, whichever is fastest. Sends that share a link meet there or
+ * not, as latencies have it, so that longer hops may take less time; a schedule can do so, too: it holds its sends back as if hops
+ * took longer. Each of these is a search of its own, which large slices have no time for. */
 static int collective_open(struct job *job, struct status *st)
 {
+    enum { HOLDS = 5, HOLDS_CHIPS = 256 };
+    static const double hop_s[HOLDS] = {0, 1e-6, 2e-6, 4e-6, 8e-6};
+    const struct slice *slice = &job->machine.slice;
     struct collective_job *c = job->state;
-    enum slow_links best = SLOW_LINKS_PASSED;
-    double best_s = INFINITY;
-    int code = open_as_is(job, st);
-    if (code < 0 || !machine_has_slow_links(&job->machine))
+    int best = 0, code = open_as_is(job, st);
+    double best_s = INFINITY, asked_s = slice->hop_latency_s, time_s;
+    if (code < 0 || slice_slowest_Bps(slice, -1) >= slice->link_Bps * (1 - 1e-9))
         return code;
-    for (enum slow_links way = SLOW_LINKS_PASSED; way < SLOW_LINKS_WAYS; way++) {
+    for (int i = 0; i < SLOW_LINKS_WAYS * HOLDS; i++) {
         struct status why = {0};
-        double time_s;
-        if ((way > SLOW_LINKS_PASSED && reopen(job, way, &why) < 0) || time_alone(job, &time_s, &why) < 0 ||
+        enum slow_links way = (enum slow_links)(i / HOLDS);
+        double held_s = hop_s[i % HOLDS];
+        bool skip =
+            held_s > 0 && (held_s <= asked_s || way == SLOW_LINKS_PACED || slice->chips > HOLDS_CHIPS);
+        if (skip || (i > 0 && reopen(job, way, held_s, &why) < 0) || time_alone(job, &time_s, &why) < 0 ||
             time_s >= best_s * (1 - 1e-9))
             continue;
-        best = way;
+        best = i;
         best_s = time_s;
     }
-    code = reopen(job, best, st);
+    code = reopen(job, (enum slow_links)(best / HOLDS), hop_s[best % HOLDS], st);
     c->choice.weighed = true;
     return code;
 }

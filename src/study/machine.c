@@ -164,16 +164,12 @@ void catalog_free(struct catalog *catalog)
     }
 }
 
-static int no_shape(const char *mesh, struct status *st)
-{
-    return status_fail(st, STATUS_INPUT, "mesh '%s' does not say the slice's shape; add --slice, such as 4x4",
-                       mesh);
-}
-
 static int read_sizes(const char *mesh, struct axes *axes, struct status *st)
 {
-    bool named = strpbrk(mesh, "*:") != NULL; /* "X=x*y" refers to axes of a missing slice */
-    return named ? no_shape(mesh, st) : axes_parse(mesh, axes, st);
+    if (!strpbrk(mesh, "*:")) /* "X=x*y" refers to axes of a missing slice */
+        return axes_parse(mesh, axes, st);
+    return status_fail(st, STATUS_INPUT, "mesh '%s' does not say the slice's shape; add --slice, such as 4x4",
+                       mesh);
 }
 
 /* The devices of a chip if the mesh does not say: for modules, and if nothing runs, the number of its cores,
@@ -374,11 +370,6 @@ int machine_open(struct machine *machine, const struct point *point, struct cata
         code = lay_mesh(machine, point, catalog, st);
     machine->meshed = machine->of_text || point->machine.mesh;
     return code < 0 ? code : 0;
-}
-
-bool machine_has_slow_links(const struct machine *machine)
-{
-    return slice_slowest_Bps(&machine->slice, -1) < machine->slice.link_Bps * (1 - 1e-9);
 }
 
 int machine_set_slow_links(struct machine *machine, enum slow_links way, const struct point *point,

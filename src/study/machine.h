@@ -56,9 +56,7 @@ int listing_read(const struct point *point, struct module *module, char path[HLO
                  struct memory_analysis *memory, struct status *st);
 
 /* What becomes of links that are slower than as built: they are passed as they are, or taken as dead, or all links go as slowly as
- * they do, so that none brings more than the slowest takes on. The way round a link that is avoided passes links of neighbours,
- * whose sends it meets at the same time or later, as latencies have it: so a longer latency may take up to 1 % less time (6 of 4,000
- * random points of test_slow_links.c, all of this kind). */
+ * they do, so that none brings more than the slowest takes on. */
 enum slow_links { SLOW_LINKS_PASSED, SLOW_LINKS_AVOIDED, SLOW_LINKS_PACED, SLOW_LINKS_WAYS };
 
 struct machine {
@@ -66,14 +64,13 @@ struct machine {
     struct slice slice;
     struct mesh mesh;
     enum slow_links slow_links;
+    bool held_back;       /* sends are, as if hops took as long as the slice's links then do */
     bool meshed, of_text; /* the mesh was given; or HLO text has it (listing_write_mesh()) */
 };
 
 int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
                  struct status *st);
-/* Does a machine have live links slower than as built? And: the same machine that treats them in another way.
- * */
-bool machine_has_slow_links(const struct machine *machine);
+/* The same machine, that treats slow links in another way. */
 int machine_set_slow_links(struct machine *machine, enum slow_links way, const struct point *point,
                            struct catalog *catalog, struct status *st);
 /* Reads "0-3,7,6" into chip[] and returns their number; `most` is the room. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "study/job.h"
 
 enum { SHOWN = 3 };
@@ -85,24 +86,26 @@ int reroutes_print(const struct job *job, char text[static RESULT_LINE], struct 
     static const char *const way[SLOW_LINKS_WAYS] = {"", "slow ones are avoided as if dead; ",
                                                      "slow ones set the pace of all; "};
     const struct slice *slice = job->program.slice;
+    char *line = NULL, hop[UNITS_TEXT];
+    size_t bytes = 0;
     bool dead = false;
-    snprintf(text, RESULT_LINE, "%s",
-             job->machine.slow_links == SLOW_LINKS_PACED ? "none; slow ones set the pace of all" : "");
     for (int id = 0; slice->link && id < slice_link_ids(slice); id++)
         dead |= slice->link[id].kind == LINK_DEAD;
-    if (!dead)
+    snprintf(text, RESULT_LINE, "%s", way[job->machine.slow_links]);
+    if (job->machine.held_back)
+        text_add(text, RESULT_LINE, "sends are held back as if a hop took %s; ",
+                 units_print_time(slice->hop_latency_s, hop));
+    if (!dead) {
+        text_add(text, RESULT_LINE, "%s", *text ? "nothing is dead" : "");
         return 0;
-    char *line = NULL;
-    size_t bytes = 0;
+    }
     FILE *out = open_memstream(&line, &bytes);
-    if (out)
-        fputs(way[job->machine.slow_links], out);
     int lines = out ? print_lines(&job->machine.mesh, out, st) : status_nomem(st);
     int code = lines < 0 ? lines : print_detours(&job->program, lines > 0 ? "; " : "", out, st);
     if (out && !text_end(out, &line) && code == 0)
         code = status_nomem(st);
     if (code == 0)
-        snprintf(text, RESULT_LINE, "%s", *line ? line : "nothing passes them");
+        text_add(text, RESULT_LINE, "%s", *line ? line : "nothing passes them");
     free(line);
     return code;
 }

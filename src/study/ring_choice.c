@@ -10,20 +10,13 @@
 #include "base/text.h"
 #include "study/collective_job.h"
 
-static int no_lines(const struct mesh *mesh, const struct axis_list *list, struct status *st)
-{
-    char text[AXES_TEXT];
-    return status_fail(st, STATUS_INPUT,
-                       "--all-axes does not apply: %s is not on 1 to %d physical axes or parts of them",
-                       axis_list_print(list, &mesh->axes, text), COLLECTIVE_RINGS);
-}
-
 /* Where no ring cuts the array (direct all-to-alls, ragged ones), lines serve as well as rings, and fold. */
 int ring_choice_open(struct collective_job *c, const struct mesh *mesh, const struct point *point,
                      struct status *st)
 {
     const struct axis_list *list = &c->axes;
     struct ring_choice *choice = &c->choice;
+    char text[AXES_TEXT];
     int axes = 0;
     *choice = (struct ring_choice){.form = RING_FORM_AXES};
     for (int i = 0; i < list->count; i++)
@@ -36,7 +29,9 @@ int ring_choice_open(struct collective_job *c, const struct mesh *mesh, const st
         ring_set_of_lines(&choice->other, mesh, list, st) < 0)
         return st->code;
     if (point->schedule.all_axes && choice->other.rings == 0 && axes > 0)
-        return no_lines(mesh, list, st);
+        return status_fail(st, STATUS_INPUT,
+                           "--all-axes does not apply: %s is not on 1 to %d physical axes or parts of them",
+                           axis_list_print(list, &mesh->axes, text), COLLECTIVE_RINGS);
     bool only_lines = point->schedule.all_axes || axes > COLLECTIVE_RINGS || !c->uses_ring;
     if (choice->other.rings > 0 && only_lines) {
         choice->set = choice->other;
