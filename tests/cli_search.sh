@@ -9,7 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # narrow, so that simulating all takes a moment
 sed -e 's/layers: 80/layers: 12/;s/8192/2048/;s/28672/7168/;s/heads: 64/heads: 16/' workloads/by-hand/llama-70b.yaml >"$scratch/small.yaml"
-model=("$scratch/small.yaml" --chip v5p --chips 8 --mesh all)
+model=("$scratch/small.yaml" --chip v5p --chips 8 --slice all --mesh all)
 
 search() { # name, arguments: a ranking, and the same of a sweep of all points, which has no speed-up to compare
     local name=$1
@@ -50,7 +50,7 @@ search loops --prefetch 1 --strategy bidi --tokens-per-chip 2048
 
 # All knobs at once, on 4 chips; a value that cannot run is counted with its reason, and is no fault of the others.
 sed -i 's/layers: 12/layers: 6/' "$scratch/small.yaml"
-model=("$scratch/small.yaml" --chip v5p --chips 4 --mesh all)
+model=("$scratch/small.yaml" --chip v5p --chips 4 --slice all --mesh all)
 search knobs --remat products,full --micro-batches 1,2 --prefetch 0,1 --strategy naive,bidi --tokens-per-chip 1000,2048
 grep -q '; [0-9]* cannot split the batch evenly' "$scratch/knobs" || { echo "knobs: $(head -1 "$scratch/knobs")"; failed=1; }
 
@@ -82,11 +82,11 @@ worst = min(rows, key=lambda row: float(row["time_s"]) / float(row["least_s"]))
 assert float(worst["time_s"]) >= (1 - 1e-9) * float(worst["least_s"]), (worst["slice"], worst["rings"], worst["time_s"], worst["least_s"])
 PY
 }
-least wide 'layers: 6\nd-model: 1280\nd-ff: 3072\nheads: 8\nkv-heads: 4\nhead-dim: 64\ntokens-per-chip: 2048\n' --chips 16 --mesh all
-least deep 'layers: 9\nd-model: 768\nd-ff: 5120\nheads: 16\nkv-heads: 8\nhead-dim: 64\ntokens-per-chip: 1024\n' --chips 16 --mesh all --prefetch 1
+least wide 'layers: 6\nd-model: 1280\nd-ff: 3072\nheads: 8\nkv-heads: 4\nhead-dim: 64\ntokens-per-chip: 2048\n' --chips 16 --slice all --mesh all
+least deep 'layers: 9\nd-model: 768\nd-ff: 5120\nheads: 16\nkv-heads: 8\nhead-dim: 64\ntokens-per-chip: 1024\n' --chips 16 --slice all --mesh all --prefetch 1
 least lines 'layers: 6\nd-model: 2048\nd-ff: 7168\nheads: 8\nkv-heads: 4\nhead-dim: 128\ntokens-per-chip: 1024\n' --slice 1x4x8 \
     --mesh all
-model=("$scratch/wide.yaml" --chip v5p --chips 8 --mesh all)
+model=("$scratch/wide.yaml" --chip v5p --chips 8 --slice all --mesh all)
 "$icisim" sweep "${model[@]}" --top 5 --csv "$scratch/two.csv" -j 2 >/dev/null 2>&1
 "$icisim" sweep "${model[@]}" --top 5 --csv "$scratch/one.csv" >/dev/null 2>&1
 # Of what was simulated: with more workers a point may be left by its first estimate, not by the refined one.

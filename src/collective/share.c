@@ -212,17 +212,48 @@ double collective_least_s(const struct collective *collective, const struct slic
     return costs.times * (costs.steps_s + COLLECTIVE_SHARES / per_s);
 }
 
+/* A collective alone on a slice, built again and again on the same rings with different shares. */
+struct trial {
+    struct program program;
+    struct timing timing;
+    struct collective_routes routes;
+};
+
+static int trial_time(struct trial *trial, const struct collective *collective,
+                      const struct collective_spec *spec, double *time_s, struct status *st)
+{
+    struct collective_spec alone = *spec;
+    alone.timing_only = true;
+    alone.routes_kept = &trial->routes;
+    program_rewind(&trial->program);
+    int code = collective->build(&alone, &trial->program, -1, NULL, st);
+    if (code == 0 && program_kept_shape(&trial->program)) {
+        timing_renew(&trial->timing);
+    } else if (code == 0) {
+        timing_free(&trial->timing);
+        code = timing_init(&trial->timing, &trial->program, engine_fastest(), true, st);
+    }
+    if (code == 0)
+        code = timing_run(&trial->timing, RECORD_NONE, st);
+    if (code == 0)
+        *time_s = trial->timing.trace.total_s;
+    return code;
+}
+
+static void trial_free(struct trial *trial)
+{
+    timing_free(&trial->timing);
+    program_free(&trial->program);
+    trial->routes.known = false;
+}
+
 int collective_time(const struct collective *collective, const struct slice *slice,
                     const struct collective_spec *spec, double *time_s, struct status *st)
 {
-    struct collective_spec alone = *spec;
-    struct program program;
-    alone.timing_only = true;
-    program_init(&program, slice);
-    int code = collective->build(&alone, &program, -1, NULL, st);
-    if (code == 0)
-        code = program_time(&program, time_s, st);
-    program_free(&program);
+    struct trial trial = {.program.slice = NULL};
+    program_init(&trial.program, slice);
+    int code = trial_time(&trial, collective, spec, time_s, st);
+    trial_free(&trial);
     return code;
 }
 
@@ -235,6 +266,7 @@ struct search {
     struct collective_spec spec, fastest;
     double fastest_s, of_all_s; /* of this variant; of all so far */
     struct costs costs;
+    struct trial trial;
     int tries, tried[TRIES][COLLECTIVE_RINGS];
 };
 
@@ -251,7 +283,7 @@ static int try_share(struct search *search, const int share[], struct status *st
         return 0;
     memcpy(search->tried[search->tries++], share, sizeof *search->tried);
     memcpy(search->spec.share, share, sizeof search->spec.share);
-    int code = collective_time(search->collective, search->slice, &search->spec, &time_s, st);
+    int code = trial_time(&search->trial, search->collective, &search->spec, &time_s, st);
     if (code < 0 || time_s >= search->fastest_s * (1 - 1e-6))
         return code;
     search->fastest_s = time_s;
@@ -387,7 +419,9 @@ static int search_ways(struct search *search, struct status *st)
             search->spec.kind = RING_UNI;
             search->spec.elem_bytes /= 2;
         }
+        program_init(&search->trial.program, search->slice);
         code = search_shares(search, st);
+        trial_free(&search->trial);
         if (search->fastest_s >= all.fastest_s * (1 - 1e-6))
             continue;
         all.fastest = search->fastest;

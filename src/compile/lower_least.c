@@ -9,6 +9,7 @@
 #include "collective/collective.h"
 #include "compile/lower_own.h"
 #include "hlo/communication.h"
+#include "hlo/tally.h"
 
 /* Small collectives, such as scales of norms, get no estimate: it would take as long as for large ones, and
  * matters little. */
@@ -65,12 +66,13 @@ static int find_seconds(struct lower *lower, int32_t instruction, bool simulated
                : 0;
 }
 
-/* Everything an estimate depends on, without padding; rings are the same on every slice of that shape. */
+/* Everything an estimate depends on, without padding: the chips, the slice, and the lines that the groups' mesh
+ * axes have on it, which say where every group is. */
+enum { KEY_LINES = 6 };
 struct least_key {
-    double in_bytes, out_bytes;
-    int32_t whole, kind, kept, shape[2 * SLICE_AXES + 1], group[4];
-    int32_t ring[COLLECTIVE_RINGS + 1][7];
-    char text[LAYOUT_TEXT];
+    double in_bytes, out_bytes, setup_s, link_Bps, hop_latency_s;
+    int32_t whole, kind, dtype, kept, algorithm, ways, cores, all_cores, shape[2 * SLICE_AXES];
+    int32_t line[KEY_LINES][3];
 };
 enum kept { KEPT_BOUND, KEPT_TIME, KEPT_SHARE };
 struct least_entry {
@@ -86,11 +88,25 @@ void least_table_free(struct least_table *table)
     *table = (struct least_table){0};
 }
 
-static void describe_ring(const struct ring *ring, int32_t of[7])
+/* The lines of a collective's groups. False if the mesh does not say where they are. */
+static bool find_lines(const struct lower *lower, int32_t instruction, struct least_key *key)
 {
-    const int32_t what[] = {ring->n,          ring->closed,        ring->broken, ring->along,
-                            ring->edge_links, ring->closing_links, ring->overlap};
-    memcpy(of, what, sizeof what);
+    const struct mesh *mesh = lower->placement->mesh;
+    struct side line[MESH_LAYOUT_LINES];
+    struct axis_list list;
+    struct status none = {0};
+    char axes[TALLY_AXES];
+    if (!mesh || mesh_parse_axes(mesh, tally_axes(lower->module, instruction, axes), &list, &none) < 0)
+        return false;
+    int lines = mesh_layout_lines(&mesh->layout, &list, line), places = 1;
+    for (int i = 0; i < list.count; i++)
+        key->all_cores |= mesh->cores > 1 && list.axis[i] == mesh->core_axis;
+    for (int i = 0; i < lines && lines <= KEY_LINES; i++) {
+        places *= line[i].n;
+        memcpy(key->line[i], (int32_t[]){line[i].axis, line[i].n, line[i].stride}, sizeof key->line[i]);
+    }
+    return lines <= KEY_LINES &&
+           places * (key->all_cores ? mesh->cores : 1) == axis_list_size(&list, &mesh->axes);
 }
 
 /* Returns 0 if no other layout surely takes as long: for permutes, rows that differ, slow or twisted slices.
@@ -99,34 +115,31 @@ static int find_key(struct lower *lower, int32_t instruction, struct least_key *
 {
     const struct module *module = lower->module;
     const struct slice *slice = lower->placement->slice;
-    const struct layout *layout;
+    const struct lower_options *options = lower->options;
     enum opcode whole = communication_kind(module, instruction);
     if (whole == HLO_COLLECTIVE_PERMUTE || whole == HLO_RAGGED_ALL_TO_ALL || slice->link ||
         slice->chip_frac || slice_is_twisted(slice))
         return 0;
     int kind = lower_kind_of(lower, instruction, st);
-    if (kind < 0 || lower_layout(lower, instruction, &layout, st) < 0 ||
-        (!lower->options->all_axes && lower_join(lower, instruction, st) < 0))
+    if (kind < 0)
         return st->code;
     memset(key, 0, sizeof *key);
     key->in_bytes = communication_in_bytes(module, instruction);
     key->out_bytes = communication_out_bytes(module, instruction);
+    key->setup_s = options->setup_s;
+    key->link_Bps = slice->link_Bps;
+    key->hop_latency_s = slice->hop_latency_s;
     key->whole = (int32_t)whole;
     key->kind = kind;
+    key->dtype = module_shape_of(module, instruction)->dtype;
+    key->algorithm = (int32_t)options->algorithm;
+    key->ways = options->one_ring + 2 * options->all_axes;
+    key->cores = lower->placement->cores;
     for (int a = 0; a < slice->axes; a++) {
         key->shape[a] = slice->len[a];
         key->shape[SLICE_AXES + a] = slice->wrap[a];
     }
-    key->shape[2 * SLICE_AXES] = module_shape_of(module, instruction)->dtype;
-    key->group[0] = layout->devices;
-    key->group[1] = layout->chips;
-    key->group[2] = layout->together;
-    key->group[3] = layout->rings;
-    for (int r = 0; r < layout->rings; r++)
-        describe_ring(&layout->ring[r], key->ring[r]);
-    describe_ring(&layout->through, key->ring[COLLECTIVE_RINGS]);
-    memcpy(key->text, layout->text, strlen(layout->text));
-    return 1;
+    return find_lines(lower, instruction, key);
 }
 
 /* Finds an entry of the table; -1 if it has none yet, or must not have one. `entry` gets the key, `hash` its

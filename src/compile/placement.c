@@ -13,7 +13,8 @@ int placement_init(struct placement *placement, const struct slice *slice, int d
     char shape[SLICE_TEXT];
     if (!chip_of)
         cores = placement_cores(slice, devices, mesh ? mesh->cores : cores);
-    *placement = (struct placement){.slice = slice, .devices = devices, .cores = cores};
+    *placement =
+        (struct placement){.slice = slice, .devices = devices, .cores = cores, .mesh = chip_of ? NULL : mesh};
     if (mesh && mesh->devices < slice->chips && devices != mesh->devices)
         return status_fail(st, STATUS_INPUT, "the module runs on %d devices, but its mesh has %d", devices,
                            mesh->devices);

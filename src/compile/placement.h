@@ -32,8 +32,9 @@
 
 struct placement {
     const struct slice *slice;
-    int devices, cores; /* of all chips, and of each */
-    int32_t *chip_of;   /* [devices] */
+    int devices, cores;      /* of all chips, and of each */
+    int32_t *chip_of;        /* [devices] */
+    const struct mesh *mesh; /* that lays the devices, borrowed; NULL if none does */
 };
 
 /* Devices a chip: its cores where so many devices fill the slice, else one. */

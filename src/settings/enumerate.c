@@ -49,11 +49,11 @@ static const char *mesh_value(const struct setting *setting, int v)
     return text && strcmp(text, "all") == 0 ? "dp=?,fsdp=?,tp=?" : text;
 }
 
-/* With --mesh all the slice is open, too, unless it is given. */
+/* With --mesh all the slice is open, too, unless it is given: every one that is offered. */
 static const char *slice_value(const struct setting *slice, int s, const struct setting *mesh, int m)
 {
     const char *text = value(mesh, m);
-    return slice->count == 0 && text && strcmp(text, "all") == 0 ? "all" : value(slice, s);
+    return slice->count == 0 && text && strcmp(text, "all") == 0 ? "offered" : value(slice, s);
 }
 
 static bool is_open(const struct settings *settings)
