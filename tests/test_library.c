@@ -178,6 +178,152 @@ static void slices(void)
     icisim_point_free(point);
 }
 
+/* Total of a program on an engine. */
+static double total(const struct icisim_program *program, const char *engine)
+{
+    struct icisim_trace *trace = icisim_trace_new(program, engine, &st);
+    OKAY(st.code, st);
+    double total_s = trace ? icisim_trace_total_s(trace) : NAN;
+    icisim_trace_free(trace);
+    return total_s;
+}
+
+static void programs(void)
+{
+    struct icisim_slice *slice = SLICE({"slice", "3x5"}, {"hop-latency", "3us"}, {"link-bandwidth", "7GBps"});
+    struct icisim_program *program = icisim_program_new(slice, &st);
+    uint8_t middle[15] = {0};
+    int32_t to[15];
+    double bytes[15], time_s[15];
+    for (int chip = 0; chip < 15; chip++) {
+        to[chip] = chip == 2 ? 14 : -1;
+        bytes[chip] = 14e3 + chip;
+        time_s[chip] = chip * 1e-6;
+    }
+    middle[7] = 1;
+    icisim_program_stage(program, "there");
+    /* chip 7 = (1,2) sends 35 kB two links along x and y: 6 us + 35 kB / 7 GB/s = 11 us; 1.5 us set-up */
+    struct icisim_send send = {
+        .hop = {{0, 1}, {1, -1}}, .hops = 2, .bytes = 35e3, .where = middle, .setup_s = 1.5e-6};
+    CU_ASSERT_EQUAL(icisim_program_send(program, &send), 0);
+    /* chip 11 = (2,1) has it after 12.5 us, and computes 11 us */
+    CU_ASSERT_EQUAL(icisim_program_compute(program, &(struct icisim_compute){.time_of_s = time_s}), 1);
+    icisim_program_after(program, 0, ICISIM_ARRIVED);
+    /* chip 2 = (0,2) to chip 14 = (2,4): 4 links, 12 us + 14,002 B / 7 GB/s = 14.000286 us, after its 2 us */
+    CU_ASSERT_EQUAL(icisim_program_send(program, &(struct icisim_send){.to = to, .bytes_of = bytes}), 2);
+    icisim_program_after(program, 1, ICISIM_DONE);
+    /* and chip 14, which has computed for 14 us, 5 us more */
+    CU_ASSERT_EQUAL(icisim_program_compute(program, &(struct icisim_compute){.time_s = 5e-6}), 3);
+    icisim_program_after(program, 2, ICISIM_ARRIVED);
+    OKAY(icisim_program_check(program, &st), st);
+    CU_ASSERT_EQUAL(icisim_program_ops(program), 4);
+    struct icisim_trace *trace = icisim_trace_new(program, "event", &st);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(trace);
+    NEAR(icisim_trace_end_s(trace, 0, 7), 12.5e-6, 1e-12);
+    CU_ASSERT(isnan(icisim_trace_end_s(trace, 0, 6)));
+    NEAR(icisim_trace_start_s(trace, 1, 11), 12.5e-6, 1e-12);
+    NEAR(icisim_trace_end_s(trace, 1, 11), 23.5e-6, 1e-12);
+    NEAR(icisim_trace_start_s(trace, 2, 2), 2e-6, 1e-12);
+    NEAR(icisim_trace_start_s(trace, 3, 14), 2e-6 + 12e-6 + 14002 / 7e9, 1e-12);
+    NEAR(icisim_trace_busy_s(trace, 11), 16e-6, 1e-12);
+    NEAR(icisim_trace_total_s(trace), 28.5e-6, 1e-12); /* chip 11: 12.5 + 11 + 5 us */
+    CU_ASSERT_EQUAL(icisim_trace_critical_chip(trace), 11);
+    CU_ASSERT(isnan(icisim_trace_busy_s(trace, 15)) && isnan(icisim_trace_start_s(trace, 4, 0)));
+    CU_ASSERT(isnan(icisim_trace_start_s(trace, -1, 0)) && isnan(icisim_trace_end_s(trace, 0, 15)));
+    icisim_trace_free(trace);
+    NEAR(total(program, "simgrid"), 28.5e-6, 1e-9);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    icisim_program_dump(program, out);
+    fclose(out);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "there"));
+    free(text);
+    icisim_program_free(program);
+    icisim_slice_free(slice);
+}
+
+/* A program with a fault cannot be run, and says which. */
+static void faulty(const struct icisim_slice *slice, struct icisim_send send, int32_t after, int want,
+                   const char *text)
+{
+    struct icisim_program *program = icisim_program_new(slice, &st);
+    icisim_program_send(program, &(struct icisim_send){.bytes = 1});
+    icisim_program_send(program, &send);
+    icisim_program_after(program, after, ICISIM_DONE);
+    icisim_program_send(program, &(struct icisim_send){.bytes = 1}); /* right, but the fault sticks */
+    fails(icisim_program_check(program, &st), want, text);
+    CU_ASSERT_PTR_NULL(icisim_trace_new(program, "event", &st));
+    fails(st.code, want, text);
+    icisim_program_free(program);
+}
+
+#define FAULTY(want, text, ...) faulty(slice, (struct icisim_send){__VA_ARGS__}, -1, want, text)
+
+static void faults(void)
+{
+    struct icisim_slice *slice = SLICE({"slice", "3x5"});
+    int32_t beyond[15] = {15};
+    FAULTY(ICISIM_INPUT, "op 1: a hop along axis 2", .hop = {{2, 1}}, .hops = 1);
+    FAULTY(ICISIM_INPUT, "op 1: a hop of 5 links", .hop = {{1, 5}}, .hops = 1);
+    FAULTY(ICISIM_INPUT, "op 1: a hop of -5 links", .hop = {{1, -5}}, .hops = 1);
+    FAULTY(ICISIM_INPUT, "op 1: 4 hops", .hops = 4);
+    FAULTY(ICISIM_INPUT, "op 1: chip 0 sends to chip 15", .to = beyond);
+    FAULTY(ICISIM_CHECK, "op 1", .hop = {{1, 1}}, .hops = 1); /* the slice does not wrap */
+    FAULTY(ICISIM_CHECK, "op 1", .bytes = -1);
+    faulty(slice, (struct icisim_send){.bytes = 1}, 1, ICISIM_CHECK, "does not point back");
+    struct icisim_program *program = icisim_program_new(slice, &st);
+    CU_ASSERT_PTR_NULL(icisim_trace_new(program, "fast", &st));
+    fails(st.code, ICISIM_INPUT, "'fast' is no engine");
+    CU_ASSERT_STRING_EQUAL(icisim_engine_name(0), "event");
+    CU_ASSERT_STRING_EQUAL(icisim_engine_name(1), "simgrid");
+    CU_ASSERT_STRING_EQUAL(icisim_engine_name(2), "both");
+    CU_ASSERT(!icisim_engine_name(3) && !icisim_engine_name(-1));
+    icisim_program_free(program);
+    icisim_slice_free(slice);
+}
+
+static void collectives(void)
+{
+    struct icisim_point *point = POINT({"op", "all-gather"}, {"size", "24MB"}, {"slice", "4"});
+    struct icisim_slice *slice = icisim_slice_new(point, &st);
+    struct icisim_program *program = icisim_program_new(slice, &st);
+    int32_t first = icisim_program_compute(program, &(struct icisim_compute){.time_s = 13e-6});
+    int32_t gathered = icisim_collective_append(program, point, first, &st);
+    CU_ASSERT(gathered > first);
+    icisim_program_compute(program, &(struct icisim_compute){.time_s = 5e-6});
+    icisim_program_after(program, gathered, ICISIM_DONE);
+    OKAY(icisim_point_set(point, "op", "reduce-scatter", &st), st); /* each 403 us, as in options() */
+    CU_ASSERT(icisim_collective_append(program, point, icisim_program_ops(program) - 1, &st) > 0);
+    NEAR(total(program, "event"), 13e-6 + 403e-6 + 5e-6 + 403e-6, 1e-12);
+    NEAR(total(program, "simgrid"), 13e-6 + 403e-6 + 5e-6 + 403e-6, 1e-9);
+
+    fails(icisim_collective_append(program, point, icisim_program_ops(program), &st), ICISIM_INPUT, "no op");
+    /* what the builder refuses: on a line there is one route */
+    OKAY(icisim_point_set(point, "op", "collective-permute", &st), st);
+    OKAY(icisim_point_set(point, "pairs", "1-2", &st), st);
+    OKAY(icisim_point_set(point, "routes", "2", &st), st);
+    fails(icisim_collective_append(program, point, -1, &st), ICISIM_INPUT, "ask for 1");
+    OKAY(icisim_point_unset(point, "pairs", &st), st);
+    OKAY(icisim_point_unset(point, "routes", &st), st);
+    OKAY(icisim_point_set(point, "op", "all-gather", &st), st);
+    OKAY(icisim_point_set(point, "slice", "8", &st), st);
+    fails(icisim_collective_append(program, point, -1, &st), ICISIM_INPUT, "not that of the program");
+    OKAY(icisim_point_set(point, "slice", "2x2", &st), st);
+    fails(icisim_collective_append(program, point, -1, &st), ICISIM_INPUT, "not that of the program");
+    OKAY(icisim_point_set(point, "op", "s8[8@x,8] . s8[8,8] -> s8[8@x,8]", &st), st);
+    OKAY(icisim_point_unset(point, "size", &st), st);
+    fails(icisim_collective_append(program, point, -1, &st), ICISIM_INPUT, "is no collective");
+    CU_ASSERT_STRING_EQUAL(icisim_collective_name(0), "all-gather");
+    int count = 0;
+    while (icisim_collective_name(count))
+        CU_ASSERT_PTR_NOT_NULL(icisim_collective_help(count++));
+    CU_ASSERT(count >= 7 && !icisim_collective_help(count));
+    icisim_program_free(program);
+    icisim_slice_free(slice);
+    icisim_point_free(point);
+}
+
 /* A locale with a decimal comma, made here; false where this machine cannot make one. */
 static bool take_comma_locale(const char *folder)
 {
@@ -266,6 +412,7 @@ static void nulls(void)
     struct icisim_point *point = POINT({"op", "all-gather"}, {"size", "24MB"}, {"slice", "4"});
     struct icisim_chip *chip = icisim_chip_new("v5e", "spec", &st);
     struct icisim_slice *slice = icisim_slice_new(point, &st);
+    struct icisim_program *program = icisim_program_new(slice, &st);
     struct icisim_result *result = icisim_point_run(point, &st);
     double value;
     fails(icisim_point_set(NULL, "op", "all-gather", &st), ICISIM_INPUT, "is NULL");
@@ -281,17 +428,25 @@ static void nulls(void)
     fails(icisim_result_real(NULL, "time_s", &value, &st), ICISIM_INPUT, "is NULL");
     fails(icisim_result_real(result, NULL, &value, &st), ICISIM_INPUT, "is NULL");
     fails(icisim_result_real(result, "time_s", NULL, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_program_check(NULL, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_collective_append(NULL, point, -1, &st), ICISIM_INPUT, "is NULL");
+    fails(icisim_collective_append(program, NULL, -1, &st), ICISIM_INPUT, "is NULL");
     const bool handles = icisim_point_run(NULL, &st) || icisim_result_text(NULL, "op", &st) ||
                          icisim_result_text(result, NULL, &st) || icisim_chip_new(NULL, "spec", &st) ||
-                         icisim_chip_new("v5e", NULL, &st) || icisim_slice_new(NULL, &st);
+                         icisim_chip_new("v5e", NULL, &st) || icisim_slice_new(NULL, &st) ||
+                         icisim_program_new(NULL, &st) || icisim_trace_new(NULL, "event", &st) ||
+                         icisim_trace_new(program, NULL, &st);
     CU_ASSERT_FALSE(handles);
     fails(st.code, ICISIM_INPUT, "is NULL");
     CU_ASSERT_EQUAL(icisim_point_set(NULL, NULL, NULL, NULL), ICISIM_INPUT); /* nobody is told */
+    icisim_trace_free(NULL);
     icisim_result_free(NULL);
     icisim_point_free(NULL);
     icisim_slice_free(NULL);
     icisim_chip_free(NULL);
+    icisim_program_free(NULL);
     icisim_result_free(result);
+    icisim_program_free(program);
     icisim_slice_free(slice);
     icisim_chip_free(chip);
     icisim_point_free(point);
@@ -349,13 +504,12 @@ static void the_callers_own(void)
     dup2(fileno(printed), 2);
     errno = EXDEV;
     const struct own before = look();
-    const char *const engines[] = {"event", "simgrid", "both"};
     const char *const faults[][2] = {
         {"slice", "4x4x4x4"}, {"chip", "/no/chip.yaml"}, {"size", "64m"}, {"engine", "x"}};
     struct icisim_point *point = POINT({"op", "ragged-all-to-all"}, {"size", "7MB"}, {"slice", "2x4"},
                                        {"pair-sizes", "random:3"}, {"dtype", "int8"});
-    for (size_t e = 0; e < sizeof engines / sizeof *engines; e++) {
-        OKAY(icisim_point_set(point, "engine", engines[e], &st), st);
+    for (int e = 0; e < 3; e++) {
+        OKAY(icisim_point_set(point, "engine", icisim_engine_name(e), &st), st);
         run_point(point);
         is_left_alone(&before);
     }
@@ -381,4 +535,5 @@ static void the_callers_own(void)
 }
 
 SUITE("library", TEST(nulls), TEST(the_callers_own), TEST(versions), TEST(chips), TEST(options),
-      TEST(workload_files), TEST(results), TEST(slices), TEST(locales), TEST(outputs), TEST(module_text))
+      TEST(workload_files), TEST(results), TEST(slices), TEST(programs), TEST(faults), TEST(collectives),
+      TEST(locales), TEST(outputs), TEST(module_text))

@@ -18,14 +18,17 @@
  *     icisim_result_free(result);
  *     icisim_point_free(point);
  *
+ * To write programs of sends and computes, with collectives in them, go one level down:
+ *
+ *     point -> slice -> program -> trace
+ *
  * Link with `pkg-config --cflags --libs icisim`.
  *
  * Threads: the library has no state of its own. Any number of threads may call it at the same time, as long
  * as no thread changes a handle that another thread uses. Functions that take a `const` handle do not change
- * it. The exception is the engine "simgrid", which runs in a forked process each time, so that no other thread
- * should hold a lock that the fork would need (stdio, malloc). No function exits, aborts, prints, or changes
- * errno, the locale, signal handlers or the signal mask. Numbers are read and written with a decimal point in
- * every locale.
+ * it. The exception is the engine "simgrid", which forks: see trace.h. No function exits, aborts, prints
+ * (except icisim_program_dump()), or changes errno, the locale, signal handlers or the signal mask. Numbers
+ * are read and written with a decimal point in every locale.
  *
  * Units: SI, in the names: _s, _bytes, _Bps, _flops. Every bandwidth is one-way.
  * Errors: status.h. Ownership: the caller frees a handle from a _new() with the _free() of the same name,
@@ -35,10 +38,13 @@
 #define ICISIM_API_ICISIM_H
 
 #include <icisim/chip.h>
+#include <icisim/collective.h>
 #include <icisim/point.h>
+#include <icisim/program.h>
 #include <icisim/result.h>
 #include <icisim/slice.h>
 #include <icisim/status.h>
+#include <icisim/trace.h>
 #include <icisim/version.h>
 
 #endif

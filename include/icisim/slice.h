@@ -6,7 +6,7 @@
  * mesh are numbered in the same way over the mesh axes, and each device is one chip. Without a mesh the two
  * numbers are equal.
  *
- * Units: in the names. Errors: ICISIM_INPUT. Ownership: icisim_slice_free().
+ * Units: in the names. Errors: ICISIM_INPUT. Ownership: icisim_slice_free(), after the programs on it.
  */
 #ifndef ICISIM_API_SLICE_H
 #define ICISIM_API_SLICE_H

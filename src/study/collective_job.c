@@ -293,14 +293,15 @@ static double collective_sends(const struct job *job)
     return c->collective->has_algorithms && !c->uses_ring ? c->group_chips - 1 : 0;
 }
 
-static int append_devices(struct job *job, struct program *program, struct status *st)
+static int append_devices(struct job *job, struct program *program, int32_t before, int32_t *after,
+                          struct status *st)
 {
     struct collective_job *c = job->state;
     const struct machine *machine = &job->machine;
     struct placement placement = {0};
     struct lower_options options;
     struct device_schedule schedule = {0};
-    int32_t end = -1;
+    int32_t end = before;
     int code = module_options(job->point, machine->chip, &options, st);
     options.kind = options.exchange_kind = c->kind;
     options.algorithm = c->algorithm;
@@ -318,27 +319,29 @@ static int append_devices(struct job *job, struct program *program, struct statu
     c->follows = schedule.follows;
     c->kind = schedule.found ? schedule.kind : c->kind;
     c->pattern = schedule.found ? schedule.pattern : c->pattern;
+    if (after)
+        *after = end;
     return code;
 }
 
-/* Appends the collective to an empty program on the job's slice. */
-static int append(struct job *job, bool timing_only, struct program *program, struct status *st)
+int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
+                          int32_t *after, struct status *st)
 {
     struct collective_job *c = job->state;
     const struct mesh *mesh = &job->machine.mesh;
     if (mesh->cores > 1)
-        return append_devices(job, program, st);
+        return append_devices(job, program, before, after, st);
     int code = ring_choice_settle(c, job, mesh, st);
     struct collective_spec spec = collective_job_spec(job);
     spec.timing_only = timing_only;
     if (code == 0)
         code = ring_choice_spec(c, mesh, &spec, st);
-    return code < 0 ? code : c->collective->build(&spec, program, -1, NULL, st);
+    return code < 0 ? code : c->collective->build(&spec, program, before, after, st);
 }
 
 static int collective_build(struct job *job, struct status *st)
 {
-    return append(job, !job->has_data, &job->program, st);
+    return collective_job_append(job, !job->has_data, &job->program, -1, NULL, st);
 }
 
 /* Describes the rings, and their formulas. */
@@ -418,7 +421,7 @@ static int time_alone(struct job *job, double *time_s, struct status *st)
 {
     struct program program;
     program_init(&program, &job->machine.slice);
-    int code = append(job, true, &program, st);
+    int code = collective_job_append(job, true, &program, -1, NULL, st);
     if (code == 0)
         code = program_time(&program, time_s, st);
     program_free(&program);

@@ -45,6 +45,10 @@ struct collective_spec collective_job_spec(const struct job *job);
 /* Fails: --algorithm as-compiled does not apply to a collective by itself. */
 int algorithm_refuse_compiled(struct status *st);
 
+/* Appends the collective to a program on the job's slice, as builders do. */
+int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
+                          int32_t *after, struct status *st);
+
 /* The collective as an input of formulas; the job's program is built already. */
 int collective_case(const struct collective_job *c, const struct job *job, struct formula_case *formula,
                     struct status *st);
