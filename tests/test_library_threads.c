@@ -5,15 +5,17 @@
 
 #include "suite.h"
 
-enum { THREADS = 8, SHAPES = 6, CASES = SHAPES + 4 };
+enum { THREADS = 8, SHAPES = 6, CASES = SHAPES + 6 };
 static const char *const shapes[SHAPES] = {"a=16", "a=8,b=2", "a=4,b=4", "a=2,b=8", "b=16", "a=2,b=2,c=4"};
 
-/* And one of each other kind: a matmul, random traffic, a model, a model of experts. */
-static const char *const others[CASES - SHAPES][3] = {
-    {"op", "bf16[1024@x,2048] . bf16[2048,8192@x] -> bf16[1024@x,8192]", NULL},
-    {"op", "ragged-all-to-all", "random:7"},
-    {NULL, "workloads/net-fsdp-tp.yaml", NULL},
-    {NULL, "workloads/moe-example.yaml", NULL},
+/* And one of each other kind: a matmul, random traffic, a model, a model of experts, in processes of their own (SimGrid). */
+static const char *const others[CASES - SHAPES][4] = {
+    {"op", "bf16[1024@x,2048] . bf16[2048,8192@x] -> bf16[1024@x,8192]", NULL, "event"},
+    {"op", "ragged-all-to-all", "random:7", "event"},
+    {NULL, "workloads/net-fsdp-tp.yaml", NULL, "event"},
+    {NULL, "workloads/moe-example.yaml", NULL, "event"},
+    {"op", "ragged-all-to-all", "random:7", "simgrid"},
+    {"op", "bf16[1024@x,2048] . bf16[2048,8192@x] -> bf16[1024@x,8192]", NULL, "both"},
 };
 
 static void run(struct icisim_point *point, double *time_s)
@@ -33,6 +35,7 @@ static void run_other(int which, double *time_s)
         icisim_point_read(point, other[1], NULL);
     else
         icisim_point_set(point, other[0], other[1], NULL);
+    icisim_point_set(point, "engine", other[3], NULL);
     if (other[0])
         icisim_point_set(point, "slice", "4x2", NULL);
     if (other[2]) {

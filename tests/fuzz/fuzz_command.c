@@ -140,7 +140,7 @@ void time_set(int timer, double seconds)
 
 static void run(char *word[], int words, struct status *st)
 {
-    static const char *const within[] = {"--time-limit", "1s", "--memory-limit", "256MiB"};
+    static const char *const within[] = {"--time-limit", "100ms", "--memory-limit", "256MiB"};
     const struct command *command = command_by_name(word[0], st);
     struct settings settings;
     if (!command)

@@ -10,9 +10,8 @@
  * does not look (what it takes is tried before, study/fit.c), and yajl and libcsv take what they need from here in the program's name or not at all; all of them get little, as what
  * they read is bounded before.
  *
- * There is one thread, for no other is to be had: what would go at once follows one another. A process that is forked goes
- * on counting for itself, so that the Nth fails in each that gets there; the report has the most of any, and what the first
- * one leaves.
+ * There is one thread, for no other is to be had: what would go at once follows one another. Processes that are forked count
+ * together, so that one allocation fails, in one of them; the report has what the first one leaves.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,8 +47,8 @@ static struct {
     struct {
         uintptr_t first, last;
     } code[OWNERS];
-    long fail_at, calls, live[OWNERS];
-    _Atomic long *most; /* calls of any process */
+    long fail_at, live[OWNERS];
+    _Atomic long *calls; /* of all processes */
     struct block block[SLOTS];
 } shim;
 
@@ -70,11 +69,7 @@ static enum owner owner_of(const void *caller)
 /* Is it this one that fails? */
 static bool fails(const void *caller)
 {
-    if (!shim.most || owner_of(caller) == OTHER)
-        return false;
-    if (++shim.calls > *shim.most)
-        *shim.most = shim.calls;
-    if (shim.calls != shim.fail_at)
+    if (!shim.calls || owner_of(caller) == OTHER || ++*shim.calls != shim.fail_at)
         return false;
     errno = ENOMEM;
     return true;
@@ -143,7 +138,6 @@ static enum owner owner_of_object(const char *path)
         const char *part;
         enum owner owner;
     } name[] = {{"/libc.so", LIBC},
-
                 {"/icisim_simgrid.so", SIMGRID},
                 {"/libsimgrid.so", SIMGRID},
                 {"/libstdc++.so", CXX}};
@@ -173,7 +167,7 @@ __attribute__((constructor)) static void begin(void)
 {
     const char *at = getenv("ICISIM_FAIL_AT");
     dl_iterate_phdr(find_code, NULL);
-    shim.most = mmap(NULL, sizeof *shim.most, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shim.calls = mmap(NULL, sizeof *shim.calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     shim.fail_at = at ? strtol(at, NULL, 10) : 0;
 }
 
@@ -184,8 +178,8 @@ __attribute__((destructor)) static void end(void)
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     if (fd < 0)
         return;
-    int n = snprintf(line, sizeof line, "%ld %ld %ld", *shim.most, shim.live[PROGRAM], shim.live[LIBC]);
-    for (size_t s = 0; s < SLOTS && n < (int)sizeof line - 24; s++)
+    int n = snprintf(line, sizeof line, "%ld %ld %ld", *shim.calls, shim.live[PROGRAM], shim.live[LIBC]);
+    for (size_t s = 0; shim.live[PROGRAM] > 0 && s < SLOTS && n < (int)sizeof line - 24; s++)
         if (shim.block[s].at > freed && shim.block[s].owner == PROGRAM)
             n += snprintf(line + n, sizeof line - (size_t)n, " %#zx",
                           (uintptr_t)shim.block[s].caller - shim.code[PROGRAM].first);
