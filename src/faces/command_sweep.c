@@ -65,13 +65,25 @@ static bool comes(const struct sweep *sweep, int64_t row, int64_t point)
     return point_of(sweep, other) == point && other >= sweep->first && llabs(other - row) < NEAR;
 }
 
+/* Sets what a row is compared with. If that failed, the row would lack its speed-up: it fails, too. */
+static void set_reference(struct sweep *sweep, int64_t point, const struct result *reference,
+                          struct outcome *outcome)
+{
+    struct status why = {0};
+    outcome->reference_s = reference->time_s;
+    if (reference->code == 0 || status_is_refusal(reference->code) || outcome->result.code < 0)
+        return;
+    status_fail(&why, reference->code, "%s", reference->status + strlen(RESULT_FAILED));
+    rows_fail(sweep->file.grid, point, &sweep->catalog, &why, &outcome->result);
+}
+
 static void work(void *context, int64_t index, void *result)
 {
     struct sweep *sweep = context;
     const struct grid *grid = sweep->file.grid;
     struct outcome *outcome = result;
     struct point point;
-    struct status own = {0}, other = {0};
+    struct status own = {0};
     int64_t row = sweep->first + index, at = point_of(sweep, row);
     grid_point(grid, at, &point);
     budget_hold(&sweep->held, &point, sweep->jobs);
@@ -82,25 +94,23 @@ static void work(void *context, int64_t index, void *result)
         return;
     struct result compared;
     grid_point(grid, reference, &point);
-    job_result(&point, &sweep->catalog, &compared, &other);
-    outcome->reference_s = compared.time_s;
-    if (other.code < 0 && !status_is_refusal(other.code)) { /* else the row would lack its speed-up */
-        grid_point(grid, at, &point);
-        job_result_failed(&point, &sweep->catalog, &outcome->result, &other);
-    }
+    own = (struct status){0};
+    job_result(&point, &sweep->catalog, &compared, &own);
+    set_reference(sweep, at, &compared, outcome);
 }
 
 /* Sets the speed-up of a row; false if its reference point is not done yet. */
-static bool compare(const struct sweep *sweep, int64_t row, struct outcome *outcome)
+static bool compare(struct sweep *sweep, int64_t row, struct outcome *outcome)
 {
-    int64_t reference = rows_reference(sweep->file.grid, point_of(sweep, row), &outcome->result);
+    int64_t point = point_of(sweep, row);
+    int64_t reference = rows_reference(sweep->file.grid, point, &outcome->result);
     if (reference < 0)
         return true;
     if (comes(sweep, row, reference)) {
         const struct outcome *other = sweep->slot[reference / sweep->file.shard.of % SLOTS];
         if (!other)
             return false;
-        outcome->reference_s = other->result.time_s;
+        set_reference(sweep, point, &other->result, outcome);
     }
     result_compare(&outcome->result, outcome->reference_s);
     return true;

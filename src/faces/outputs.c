@@ -175,12 +175,10 @@ static int run_point(struct outputs *outputs, int64_t index, struct status *st)
 static int run_or_pass(struct outputs *outputs, int64_t index, struct status *st)
 {
     struct status own = {0};
-    struct point point;
     int code = run_point(outputs, index, outputs->brief ? &own : st);
     if (code == 0 || !outputs->brief)
         return code;
-    grid_point(&outputs->grid, index, &point);
-    job_result_failed(&point, &outputs->catalog, &outputs->result[index], &own);
+    rows_fail(&outputs->grid, index, &outputs->catalog, &own, &outputs->result[index]);
     batch_close(&outputs->batch);
     return 0;
 }

@@ -65,19 +65,26 @@ int rows_write(struct csv_writer *csv, const struct grid *grid, int64_t index, c
     return 0;
 }
 
+void rows_fail(const struct grid *grid, int64_t index, struct catalog *catalog, const struct status *why,
+               struct result *result)
+{
+    struct point point;
+    grid_point(grid, index, &point);
+    job_result_failed(&point, catalog, result, why);
+    grid_print_given(grid, index, result->varied, sizeof result->varied);
+}
+
 void rows_take(const struct grid *grid, int64_t index, struct catalog *catalog, const void *data,
                const char *how, struct result *result)
 {
-    struct point point;
     struct status died = {0};
     if (data) {
         memcpy(result, data, sizeof *result);
-    } else {
-        grid_point(grid, index, &point);
-        status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
-        job_result_failed(&point, catalog, result, &died);
+        grid_print_given(grid, index, result->varied, sizeof result->varied);
+        return;
     }
-    grid_print_given(grid, index, result->varied, sizeof result->varied);
+    status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
+    rows_fail(grid, index, catalog, &died, result);
 }
 
 void rows_say_points(const struct grid *grid)

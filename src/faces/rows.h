@@ -37,6 +37,10 @@ int64_t rows_reference(const struct grid *grid, int64_t index, const struct resu
 int rows_write(struct csv_writer *csv, const struct grid *grid, int64_t index, const struct result *result,
                struct status *st);
 
+/* The result, without numbers, of a point that could not be run, and a status that says why. */
+void rows_fail(const struct grid *grid, int64_t index, struct catalog *catalog, const struct status *why,
+               struct result *result);
+
 /* Sets the result of a point from a worker's message; if `data` is NULL the worker died, and `how` says in
  * which way. */
 void rows_take(const struct grid *grid, int64_t index, struct catalog *catalog, const void *data,
