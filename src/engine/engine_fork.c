@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,13 +136,18 @@ static bool was_killed(int how)
            number == SIGPIPE;
 }
 
+/* A child would inherit the loader's locks as another thread holds them, and wait forever: nobody forks meanwhile. */
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
 /* Runs a child process to its end; *how is its wait status. */
 static int run_process(const struct job *job, int *how, struct status *st)
 {
     fflush(NULL); /* otherwise the child would inherit the buffered output */
+    pthread_mutex_lock(&loading);
     pid_t child = fork();
     if (child == 0)
         run_child(job);
+    pthread_mutex_unlock(&loading);
     if (child < 0)
         return status_fail(st, STATUS_ENGINE, "engine %s: cannot start a process: %s", job->engine->name,
                            strerror(errno));
@@ -186,8 +192,10 @@ int engine_run_forked(const struct engine *engine, const struct program *program
         if (code == 0) {
             memcpy(trace->time_s, job.shared->time_s, times_bytes);
             trace->total_s = job.shared->total_s;
+            pthread_mutex_lock(&loading);
             if (engine->prepare)
                 engine->prepare();
+            pthread_mutex_unlock(&loading);
         }
         munmap(job.shared, bytes);
     }
