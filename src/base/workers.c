@@ -76,7 +76,9 @@ static int64_t take_index(struct shared *shared, int w, int64_t count)
     pthread_mutex_unlock(&shared->taking);
     while (index >= shared->limit && !shared->end)
         usleep(PAUSE_US);
-    return shared->end ? shared->at[w] = -1 : index;
+    if (shared->end)
+        shared->at[w] = index = -1;
+    return index;
 }
 
 static void write_record(int results, const char *at, size_t bytes)

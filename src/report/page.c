@@ -34,7 +34,8 @@ int page_end(FILE *page, const char *text, size_t bytes, struct status *st)
     struct csv_table rows = {0};
     struct status too_many = {0}; /* to be drawn */
     int code = write_block(page, "rows", text, bytes, st);
-    csv_table_parse(&rows, "--html", text, bytes, &too_many);
+    if (csv_table_parse(&rows, "--html", text, bytes, &too_many) == STATUS_NOMEM)
+        code = status_nomem(st);
     fputs("<template id=\"charts\">", page);
     chart_scatters(&rows, page);
     chart_waterfalls(&rows, page);

@@ -131,6 +131,9 @@ static int fit_free(struct problem *p, struct fit_machine *machine, struct statu
             p->free[p->frees++] = k;
         parameter[k] = (struct fit_parameter){value, 0, value, value};
     }
+    if (p->frees == 0)
+        return status_fail(st, STATUS_INPUT,
+                           "overhead, hop and link are all held, so nothing is left to fit");
     int code = solve(p, &fit, st);
     if (code)
         return code;
@@ -177,12 +180,8 @@ static bool hold_impossible(struct fit_machine *machine, double hop_start_s)
     return false;
 }
 
-static int check(const struct formula_case cases[], const double time_s[], int points,
-                 const struct fit_machine *machine, struct status *st)
+static int check(const struct formula_case cases[], const double time_s[], int points, struct status *st)
 {
-    if (machine->held[MACHINE_OVERHEAD] && machine->held[MACHINE_HOP] && machine->held[MACHINE_LINK])
-        return status_fail(st, STATUS_INPUT,
-                           "overhead, hop and link are all held, so nothing is left to fit");
     for (int i = 0; i < points; i++)
         if (!(formula_exact_s(&cases[i]) > 0) || !(time_s[i] > 0))
             return status_fail(st, STATUS_INPUT, "point %d: %s", i + 1,
@@ -196,7 +195,7 @@ int fit_machine(const struct formula_case cases[], const double time_s[], int po
 {
     struct fit_parameter *parameter = machine->fit.parameter;
     size_t n = (size_t)points + 1;
-    int code = check(cases, time_s, points, machine, st);
+    int code = check(cases, time_s, points, st);
     if (code)
         return code;
     double *x = malloc(n * (MACHINE_PARAMETERS + 3) * sizeof *x), *vectors = x + n * MACHINE_PARAMETERS;

@@ -270,16 +270,15 @@ static int time_alone(struct parts *parts, int which, int from, int to, double *
     int code = open_writer(&w, parts, &program, st);
     if (code == 0 && which < 0)
         add_message(&w, &word);
+    else if (code == 0 && which < parts->parts)
+        write_step(&w, which, -1, &passage);
     else if (code == 0)
-        code = which < parts->parts ? write_step(&w, which, -1, &passage)
-                                    : write_transfer(&w, which - parts->parts, -1, -1, &passage);
-    if (code == 0)
-        code = program_close(&program, st);
-    if (code == 0)
-        code = program_time(&program, time_s, st);
+        write_transfer(&w, which - parts->parts, -1, -1, &passage);
+    if (st->code == 0 && program_close(&program, st) == 0)
+        program_time(&program, time_s, st);
     free(w.where);
     program_free(&program);
-    return code;
+    return st->code;
 }
 
 int parts_time_alone(struct parts *parts, int which, double *time_s, struct status *st)
