@@ -281,6 +281,9 @@ try "compare has no option '-j'; it is one of sweep" compare all-gather --slice 
 try 'has no option' topology show --slice 4x4 --csv x
 try 'larger than' topology export --slice 64x64 --output out.xml
 try 'cannot write' topology export --slice 4x4 --output none/out.xml
+prices=(sweep "$source/workloads/by-hand/llama-8b.yaml" --mesh fsdp=64,tp=1 --mesh fsdp=4,tp=16 --csv out.csv --price-per-chip-hour)
+try "--price-per-chip-hour '4.2': write CHIP=DOLLARS, such as v5e=1.2" "${prices[@]}" 4.2
+try "has no price of v5p; add v5p=DOLLARS" "${prices[@]}" v5e=1.2
 try '99x99' sweep all-gather --slice 99x99,98x98 --size 1MiB --csv out.csv
 try 'write 1 to 256' sweep all-gather --slice 4x4 --size 1MiB --csv out.csv -j 257
 try 'write 1 to 256' sweep all-gather --slice 4x4 --size 1MiB --csv - -j 0

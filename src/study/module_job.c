@@ -96,6 +96,26 @@ static int open_step(struct module_job *m, const struct job *job, struct status 
     return code < 0 ? code : model_step_write(&m->step, NULL, &m->module, st);
 }
 
+/* Of an hour of a chip in "v5e=1.2,v5p=4.2"; NaN where nothing is asked for. */
+static int read_price(const char *text, const char *chip, double *usd, struct status *st)
+{
+    *usd = NAN;
+    for (const char *at = text; at && *at; at += strcspn(at, ",") + (strchr(at, ',') != NULL)) {
+        size_t key = strcspn(at, "=,");
+        char *end = NULL;
+        double value = at[key] == '=' ? strtod(at + key + 1, &end) : 0;
+        if (!(value > 0) || !isfinite(value) || (*end && *end != ','))
+            return status_fail(st, STATUS_INPUT,
+                               "--price-per-chip-hour '%s': write CHIP=DOLLARS, such as v5e=1.2", text);
+        if (strlen(chip) == key && strncmp(at, chip, key) == 0)
+            *usd = value;
+    }
+    if (text && isnan(*usd))
+        return status_fail(st, STATUS_INPUT, "--price-per-chip-hour '%s' has no price of %s; add %s=DOLLARS",
+                           text, chip, chip);
+    return 0;
+}
+
 /* Its strategy is chosen when it is built. Between the first layers and the last one there have to be as many
  * as can be compared. */
 static int read_model(struct module_job *m, const struct job *job, struct status *st)
@@ -113,6 +133,8 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     }
     snprintf(m->path, sizeof m->path, "%s", point->work.file);
     int code = option_check(point, ON_MODEL, "a model", st);
+    if (code == 0)
+        code = read_price(point->machine.price, job->machine.chip->name, &m->chip_hour_usd, st);
     return code < 0 ? code : open_step(m, job, st);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The workload "module", and the results of its run besides times: MFU, tokens a second, memory. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,26 +50,6 @@ static void print_cure(const struct model *model, char *text, size_t room)
                  model->remat == REMAT_FULL ? "" : ", with --remat full");
 }
 
-/* Of an hour of a chip in "v5e=1.2,v5p=4.2"; NaN where nothing is asked for. */
-static int read_price(const char *text, const char *chip, double *usd, struct status *st)
-{
-    *usd = NAN;
-    for (const char *at = text; at && *at; at += strcspn(at, ",") + (strchr(at, ',') != NULL)) {
-        size_t key = strcspn(at, "=,");
-        char *end = NULL;
-        double value = at[key] == '=' ? strtod(at + key + 1, &end) : 0;
-        if (!(value > 0) || !isfinite(value) || (*end && *end != ','))
-            return status_fail(st, STATUS_INPUT,
-                               "--price-per-chip-hour '%s': write CHIP=DOLLARS, such as v5e=1.2", text);
-        if (strlen(chip) == key && strncmp(at, chip, key) == 0)
-            *usd = value;
-    }
-    if (text && isnan(*usd))
-        return status_fail(st, STATUS_INPUT, "--price-per-chip-hour '%s' has no price of %s; add %s=DOLLARS",
-                           text, chip, chip);
-    return 0;
-}
-
 static int measure_model(const struct job *job, const struct module_job *m, struct result *result,
                          struct status *st)
 {
@@ -79,16 +58,13 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
     double peak, hbm = model->options.hbm_bytes;
     int dtype = dtype_by_name(job->point->work.dtype, st);
     int code = dtype < 0 ? dtype : roofline_peak(&m->options.roofline, (enum dtype_id)dtype, &peak, st);
-    code = code < 0
-               ? code
-               : read_price(job->point->machine.price, job->machine.chip->name, &result->usd_per_Mtoken, st);
     if (code < 0)
         return code;
     RESULT_PUT(result->dtype, dtype_info((enum dtype_id)dtype)->name);
     RESULT_PUT(result->remat, pass_remat_name(model->remat));
     result->memory_bytes = model_memory_bytes(size, model->remat);
     result->tokens_per_s = size->tokens / result->time_s;
-    result->usd_per_Mtoken *= job->machine.slice.chips / 3600. / result->tokens_per_s * 1e6;
+    result->usd_per_Mtoken = m->chip_hour_usd * job->machine.slice.chips / 3600. / result->tokens_per_s * 1e6;
     double could = job->machine.slice.chips * m->placement.cores * peak * result->time_s;
     result->mfu_frac = size->flops / could;
     result->mfu_half_frac = size->half_flops / could;

@@ -140,6 +140,18 @@ def test_search(show, tmp_path):
     assert 0 < page.locator("tbody tr").count() < 198
 
 
+def test_rows_without_an_answer(show, tmp_path):
+    """Rows without a time say why they have none; rows that all need too much memory say that they do."""
+    step = ("sweep", "workloads/by-hand/llama-8b.yaml", "--mesh", "fsdp=64,tp=1", "--mesh", "fsdp=4,tp=16", "--csv", tmp_path / "n.csv")
+    icisim.program(*step, "--dtype", "f64", "--html", tmp_path / "n.html")
+    page = show(tmp_path / "n.html")
+    assert "the spec profile has no peak rate for f64; give one, such as --peak f64=100Tflops" in page.inner_text("#answer")
+    assert page.locator("tbody tr").count() == 2 and "fsdp=4,tp=16" in page.inner_text("tbody")
+    step = ("run", "workloads/llama-8b.yaml", "--chip", "v5e", "--slice", "2x2", "--mesh", "fsdp=4")
+    icisim.program(*step, "--html", tmp_path / "o.html")
+    assert "but needs 37.01 GB of memory, which a chip does not have" in show(tmp_path / "o.html").inner_text("#answer")
+
+
 def test_result_html(show, tmp_path):
     path = icisim.run("all-reduce", slice="2x4", size="3MB")[0].html(tmp_path / "r.html")
     assert "all-reduce of 3 MB takes" in show(tmp_path / "r.html").inner_text("#answer") and path.endswith("r.html")
