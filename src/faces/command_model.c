@@ -308,9 +308,10 @@ static bool is_in_latents(const struct configuration *config, const char *ours)
 static int write_model(const struct configuration *config, FILE *out, struct status *st)
 {
     fprintf(out,
-            "# %s, by icisim model %s; run it with --chip, --slice and --mesh: fsdp=..,tp=..\nmodel: "
+            "# %s, by icisim model %s; run it with --chip, --slice and --mesh: fsdp=..,%s=..\nmodel: "
             "transformer\n",
-            config->root[0]->file, source_names[config->source]);
+            config->root[0]->file, source_names[config->source],
+            configuration_experts(config) > 1 ? "ep" : "tp");
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         if (!is_in_latents(config, keys[k].ours) && write_key(config, &keys[k], out, st) < 0)
             return st->code;

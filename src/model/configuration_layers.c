@@ -80,7 +80,7 @@ static void print_experts(const struct configuration *config, int64_t ff, FILE *
         fprintf(out, "first-dense-layers: %" PRId64 ", ", dense);
     if (shared > 0)
         fprintf(out, "shared-experts: %" PRId64 ", ", shared);
-    fputs("expert-axis: ep, routing: {draw: uniform, seed: 1}} # lay a mesh with ep\n", out);
+    fputs("expert-axis: ep, routing: {draw: uniform, seed: 1}}\n", out);
 }
 
 bool configuration_has_latents(const struct configuration *config)
