@@ -268,6 +268,8 @@ try 'known are run, compare, sweep' bogus
 try "'--chip': the command comes first: icisim run OP --chip" --chip v5e run all-gather
 try "the command comes first: icisim run 'all-gather'" all-gather --slice 4x4 --size 1MiB
 printf 'model: transformer\nslice: 4\nhidden_size: 64\n' >$scratch.yaml
+try 'workloads/NAME.yaml, the nearest is llama-8b' run llama-8b --chip v5e --slice 4x4
+try 'workloads/NAME.yaml, the nearest is llama-70b' run workloads/llama-70b --slice 4x4
 try "unknown name 'hidden_size'; the nearest is d-model" run $scratch.yaml
 printf 'model: transformer\n  layers: 2\n' >$scratch.yaml
 try 'indent a line like the one before it' run $scratch.yaml

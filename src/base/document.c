@@ -361,18 +361,16 @@ static const struct embedded_file *find_embedded(const char *path)
     return NULL;
 }
 
-/* Adds the compiled-in workloads with the nearest names to the message about a missing file. */
-static void suggest(const char *path, struct status *st)
+void document_suggest(const char *path, struct status *st)
 {
     enum { NAMES = 64 };
     char nearest[TEXT_NEAREST], name[64];
-    const char *slash = strrchr(path, '/'), *names[NAMES + 1];
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path, *names[NAMES + 1];
     int n = 0;
     for (; embedded_workloads[n].name && n < NAMES; n++)
         names[n] = embedded_workloads[n].name;
     names[n] = NULL;
-    snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
-    name[strcspn(name, ".")] = '\0';
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(file, "."), file);
     text_nearest(name, names, nearest);
     if (strncmp(nearest, "the nearest", strlen("the nearest")) == 0)
         status_suffix(st, "; of the workloads compiled in, workloads/NAME.yaml, %s", nearest);
@@ -389,7 +387,7 @@ int document_load(struct document *document, const char *path, struct status *st
     if (code == 0)
         code = document_parse(document, file.name, file.text, file.bytes, st);
     else if (st && access(path, F_OK) != 0)
-        suggest(path, st);
+        document_suggest(path, st);
     file_free(&file);
     return code;
 }

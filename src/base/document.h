@@ -26,6 +26,9 @@ enum { DOCUMENT_BYTES = 1 << 26 };
 /* Does a name end in .yaml, .yml or .json, so that it means a file and not a built-in name? */
 bool document_is_path(const char *text);
 
+/* Adds the compiled-in workloads with the nearest names to the message about a missing file. */
+void document_suggest(const char *path, struct status *st);
+
 /* Reads a file ("-" is stdin; if there is no such file, the compiled-in workload of that path) or a text;
  * `name` appears in messages. JSON is read as YAML, so escaped surrogates (\ud83d\ude00) are refused. */
 int document_load(struct document *document, const char *path, struct status *st);

@@ -36,18 +36,18 @@ static const struct workload *const workloads[] = {&workload_module, &workload_c
 
 const struct workload *workload_of(const struct point *point, struct status *st)
 {
-    for (const struct workload *const *w = workloads; *w && point->work.op; w++)
-        if ((*w)->matches(point)) {
-            if (*w != &workload_collective || collective_by_name(point->work.op, st))
-                return *w;
-            status_prefix(st, "'%s' is no op: ", point->work.op);
-            return NULL;
-        }
-    if (!point->work.op)
+    const char *op = point->work.op;
+    for (const struct workload *const *w = workloads; *w && op; w++)
+        if ((*w)->matches(point) && (*w != &workload_collective || collective_by_name(op, st)))
+            return *w;
+    if (!op)
         status_fail(st, STATUS_INPUT, "what is to run? name a collective, such as all-gather");
+    else if (st->code < 0)
+        status_prefix(st, "'%s' is no op: ", op);
     else
-        status_fail(st, STATUS_INPUT, "'%s' is neither a collective, such as all-gather, nor a matmul",
-                    point->work.op);
+        status_fail(st, STATUS_INPUT, "'%s' is neither a collective, such as all-gather, nor a matmul", op);
+    if (op)
+        document_suggest(op, st);
     return NULL;
 }
 
