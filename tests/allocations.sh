@@ -48,7 +48,7 @@ run {source}/workloads/moe-zipf.yaml --slice 2x4 --mesh ep=8
 run {source}/workloads/moe-zipf.yaml --slice 2x4 --mesh ep=8 --draws 3
 run {source}/workloads/mixtral-8x7b.yaml --layers 1
 run {source}/workloads/llama-8b.yaml --layers 2 --slice 2x2 --mesh fsdp=2,tp=2 --ring bidi --strategy bidi --critical-path
-sweep {source}/workloads/llama-8b.yaml --chip v5p --chips 2 --mesh all --top 3 --layers 1 --csv out.csv
+sweep {source}/workloads/llama-8b.yaml --chip v5p --chips 2 --slice all --mesh all --top 3 --layers 1 --csv out.csv
 run {source}/workloads/compiled/ring.hlo --chip v6e --slice 2x4 --by source --gains --instructions out.csv --html out.html
 run {source}/workloads/compiled/ring.hlo --chip v6e --slice 2x4 --memory
 lower {source}/workloads/llama-8b.yaml --layers 1 --slice 2x4 --mesh fsdp=4,tp=2 --ring bidi

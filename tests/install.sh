@@ -54,7 +54,8 @@ declared=$(grep -ho 'ICISIM_API .*\bicisim_[a-zA-Z_]*(' "$prefix"/include/icisim
 exported=$(nm -D --defined-only "$lib/libicisim.so" | awk '{print $3}' | sort)
 [ "$declared" = "$exported" ] || fail "declared and exported differ: $(diff <(echo "$declared") <(echo "$exported"))"
 if [ ${#flags[@]} -eq 0 ]; then # the sanitizers have data of their own
-    written=$(objdump -t "$lib/libicisim.a" | awk '$3 == "O" && ($4 == ".data" || $4 == ".bss")')
+    # no state, but for the lock under which one thread at a time loads SimGrid or forks
+    written=$(objdump -t "$lib/libicisim.a" | awk '$3 == "O" && ($4 == ".data" || $4 == ".bss") && $NF != "loading"')
     [ -z "$written" ] || fail "libicisim.a has state: $written"
 fi
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Blocks as buffers of chunks and back, against the definitions. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,9 +43,10 @@ static void packing_is_the_definition(void)
         double *in[COUNT];
         OKAY(call_groups(&call, &axes, &groups, &st), st);
         for (int p = 0; p < COUNT; p++) {
-            char text[64];
-            snprintf(text, sizeof text, "random(%d, %s)", p, call.tiled ? "3, 6, 9" : "3, 3, 3");
-            OKAY(array_parse(text, &block[p], &st), st);
+            const int64_t shape[] = {3, call.tiled ? 6 : 3, call.tiled ? 9 : 3};
+            OKAY(array_init(&block[p], 3, shape, DTYPE_S32, &st), st);
+            for (int64_t e = 0; e < array_elements(&block[p]); e++) /* no two alike, in no order */
+                block[p].data[e] = (double)((e * COUNT + p) * 7919 % 10007);
             in[p] = malloc((size_t)array_elements(&block[p]) * sizeof *in[p]);
             pack_block(&call, COUNT, order, &block[p], in[p]);
         }
