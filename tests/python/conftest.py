@@ -3,6 +3,10 @@
 
 import importlib.util
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -25,3 +29,21 @@ def compiler(request, monkeypatch, tmp_path_factory):
     """Each test has XLA:CPU, but those that are marked; and a cache of the whole run."""
     monkeypatch.setenv("ICISIM_LIBTPU", "1" if request.node.get_closest_marker("libtpu") else "0")
     monkeypatch.setenv("ICISIM_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def interrupted():
+    """Runs Python code that prints a line and then works for long, and sends it Ctrl-C: what it says, its status, the seconds it took to end."""
+
+    def run(code, *arguments, alone_s, most_s):
+        process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        process.stdout.readline()
+        time.sleep(alone_s)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, said = process.communicate(timeout=most_s)
+        return said, process.returncode, time.monotonic() - began
+
+    return run

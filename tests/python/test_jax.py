@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import icisim
@@ -111,20 +110,14 @@ def test_what_a_jitted_function_has_is_kept():
 
 
 @pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
-def test_ctrl_c_ends_a_compilation():
+def test_ctrl_c_ends_a_compilation(interrupted):
     """XLA cannot be cancelled: it goes on in its thread, and the process leaves it."""
     code = ("import icisim.jax as ij, sys; sys.path.insert(0, sys.argv[1]); import llama_step\n"
             "step, args, options = llama_step.make_step(None, batch=16, length=1024, layers=4)\n"
             "topo = ij.topology('v6e', '8x8'); print('go', flush=True)\n"
             "for i in range(9): ij.compile(step, *args, topology=topo, mesh={'fsdp': 8, 'tp': 8}, cache=False, **options)")
-    process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, EXAMPLES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.stdout.readline()
-    time.sleep(3)
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    _, said = process.communicate(timeout=60)
-    assert time.monotonic() - began < 4 and said.rstrip().endswith("KeyboardInterrupt") and process.returncode in (130, -signal.SIGINT)
+    said, status, seconds = interrupted(code, EXAMPLES, alone_s=3, most_s=60)
+    assert seconds < 4 and said.rstrip().endswith("KeyboardInterrupt") and status in (130, -signal.SIGINT)
 
 
 def test_topology():

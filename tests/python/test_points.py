@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import pickle
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -167,18 +166,12 @@ def test_models_have_tables():
     assert 0 < result.table["total_time_s"].sum()
 
 
-def test_ctrl_c_ends_at_once():
+def test_ctrl_c_ends_at_once(interrupted):
     """All pairs of 1,024 chips, each of another size, would take minutes."""
     code = ("import icisim; print('go', flush=True); icisim.run('ragged-all-to-all', chip='v5p', slice='8x8x16', size='1GiB', "
             "pair_sizes='random:1')")
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.stdout.readline()
-    time.sleep(1)
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    _, said = process.communicate(timeout=20)
-    assert time.monotonic() - began < 2 and "KeyboardInterrupt" in said
+    said, _, seconds = interrupted(code, alone_s=1, most_s=20)
+    assert seconds < 2 and "KeyboardInterrupt" in said
 
 
 def test_a_notebook_sees_bars(tmp_path):
