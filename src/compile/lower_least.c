@@ -71,7 +71,8 @@ static int find_seconds(struct lower *lower, int32_t instruction, bool simulated
 enum { KEY_LINES = 6 };
 struct least_key {
     double in_bytes, out_bytes, setup_s, link_Bps, hop_latency_s;
-    int32_t whole, kind, dtype, kept, algorithm, ways, cores, all_cores, shape[2 * SLICE_AXES];
+    int32_t whole, kind, dtype, kept, algorithm, pattern, all_to_all, ways, cores, all_cores,
+        shape[2 * SLICE_AXES];
     int32_t line[KEY_LINES][3];
 };
 enum kept { KEPT_BOUND, KEPT_TIME, KEPT_SHARE };
@@ -133,6 +134,8 @@ static int find_key(struct lower *lower, int32_t instruction, struct least_key *
     key->kind = kind;
     key->dtype = module_shape_of(module, instruction)->dtype;
     key->algorithm = (int32_t)options->algorithm;
+    key->pattern = (int32_t)options->pattern;
+    key->all_to_all = (int32_t)options->all_to_all;
     key->ways = options->one_ring + 2 * options->all_axes;
     key->cores = lower->placement->cores;
     for (int a = 0; a < slice->axes; a++) {
