@@ -227,13 +227,9 @@ static int trial_time(struct trial *trial, const struct collective *collective,
     alone.routes_kept = &trial->routes;
     program_rewind(&trial->program);
     int code = collective->build(&alone, &trial->program, -1, NULL, st);
-    if (code == 0 && program_kept_shape(&trial->program)) {
-        timing_renew(&trial->timing);
-    } else if (code == 0) {
-        timing_free(&trial->timing);
-        code = timing_init(&trial->timing, &trial->program, engine_fastest(), true, st);
-    }
     if (code == 0)
+        code = timing_again(&trial->timing, &trial->program, engine_fastest(), true, st);
+    if (code >= 0)
         code = timing_run(&trial->timing, RECORD_NONE, st);
     if (code == 0)
         *time_s = trial->timing.trace.total_s;

@@ -257,13 +257,10 @@ static int prepare(const struct job *job, const struct engine *engine, struct ru
     struct timing *timing = &run->timing;
     identify(&run->result, job->point, job);
     RESULT_PUT(run->result.engine, engine->name);
-    if (timing->program && program_kept_shape(&job->program)) {
-        timing_renew(timing);
-        return 0;
-    }
-    timing_free(timing);
-    int code = timing_init(timing, &job->program, engine, job->point->run.fold, st);
-    return code < 0 ? code : counts_find(&run->counts, timing->program, timing->fold.orbit, st);
+    int code = timing_again(timing, &job->program, engine, job->point->run.fold, st);
+    return code > 0   ? 0
+           : code < 0 ? code
+                      : counts_find(&run->counts, timing->program, timing->fold.orbit, st);
 }
 
 static int run_once(struct job *job, enum record record, const struct engine_limits *limits, struct run *run,
