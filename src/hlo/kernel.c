@@ -5,8 +5,8 @@
 
 static const double attention_efficiency = 0.6;
 
-/* Does the kernel have the word in its name, or in the last scope of its op_name,
- * "jit(f)/attend/jit(paged_attention)/pallas_call"? Outer scopes may contain other kernels, too. */
+/* Is the word in the kernel's name, or in the last scope of its op_name,
+ * "jit(f)/attend/jit(paged_attention)/pallas_call"? Outer scopes are not searched: they may contain other kernels. */
 static bool is_called(const struct module *module, int32_t at, const char *word)
 {
     const char *from = module_value(module, at, ATTR_METADATA), *end = strstr(from, "/pallas_call");
@@ -25,8 +25,8 @@ bool kernel_is_attention(const struct module *module, int32_t at)
             is_called(module, at, "flash_mha"));
 }
 
-/* The operand after `before` that has heads, a sequence and features, in a floating-point type: q, then k;
- * -1: none. */
+/* The first operand after `before` of a floating-point type and at least three dims (heads, sequence, features), q
+ * and then k; -1: none. */
 static int32_t next_array(const struct module *module, int32_t at, int before, int *which)
 {
     for (*which = before + 1; *which < module_at(module, at)->operands; ++*which) {

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to hlo/. */
 /*
- * kernel: the cost of a Pallas attention kernel without a cost estimate, from its shapes and its name.
+ * kernel: the cost of a Pallas attention kernel that has no cost estimate, from its name and its shapes.
  *
- *   paged      reads the pages of the cache, all of them: bytes alone
- *   forward    2 products of q's elements by the keys' length, 2 q S each: q . k and p . v
- *   dq         3, dkv 4: flash attention computes q . k again in both
- *   splash     half of that: it skips the blocks that its causal mask leaves empty
+ *   paged      no FLOPs are counted, only bytes: it reads all pages of the cache
+ *   forward    2 matmuls, q . k and p . v, each of 2 * (elements of q) * (length of k) FLOPs
+ *   dq, dkv    3 and 4 such matmuls: flash attention recomputes q . k in both
+ *   splash     half of that: blocks that its causal mask leaves empty are skipped
  *
- * Attention is known by the words of its name, or of the last scope of the op_name in its metadata. It is taken to reach 60 % of the peak, an
- * assumption: published kernels reach 50 to 70 % (facts/compiled.md).
+ * A kernel is recognised by its name, or by the last scope of the op_name in its metadata. It is assumed to reach
+ * 60 % of the peak FLOP/s; published kernels reach 50 to 70 %.
  *
- * Units: operations, bytes. Errors: none. Ownership: plain values.
+ * Units: FLOPs, bytes. Errors: none. Ownership: plain values.
  */
 #ifndef ICISIM_KERNEL_H
 #define ICISIM_KERNEL_H
 
 #include "hlo/cost.h"
 
+/* Is it a tpu_custom_call that is named like attention ("attention", "splash_mha", "flash_mha")? */
 bool kernel_is_attention(const struct module *module, int32_t instruction);
 
-/* `hbm_bytes` is what its operands and results have in HBM. */
+/* `hbm_bytes`: the bytes of its operands and results that are in HBM. q and k are taken to be the first two
+ * floating-point operands of rank 3 or more; without them only the bytes count. */
 struct cost kernel_attention_cost(const struct module *module, int32_t instruction, double hbm_bytes);
 
 #endif

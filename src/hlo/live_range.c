@@ -8,23 +8,23 @@
 #include "base/grow.h"
 #include "hlo/layout.h"
 
-enum { DEPTH_MOST = 1000 }; /* of calls */
+enum { DEPTH_MOST = 1000 }; /* of nested calls */
 
-/* Every instruction has a list of values, one for each array of its shape, in the order of the text. */
+/* Every instruction has a list of values, one for each array of its shape, in the order in which the shape is written. */
 struct walk {
     const struct module *module;
     struct live_ranges *live;
-    int32_t *leaf; /* lists, one after the other */
+    int32_t *leaf; /* the lists, one after the other: indices of values */
     int32_t leaves, leaf_room;
-    int32_t *list;  /* [instructions] where its list begins */
-    int32_t *width; /* [shapes] arrays of each */
+    int32_t *list;  /* [instructions] where its list begins in leaf */
+    int32_t *width; /* [shapes] number of arrays in each */
     bool *entered;  /* [computations] */
     int32_t time;
     int depth;
     bool failed;
 };
 
-/* By whom a computation is walked: its parameter p is operand first + p of the caller, or the state of a while. */
+/* A computation as its caller runs it: parameter p is operand first + p of the caller, or the state of a while. */
 struct frame {
     int32_t caller, first, start;
 };
@@ -37,7 +37,7 @@ static int32_t find_buffer(const struct walk *w, int32_t value)
     return value;
 }
 
-/* Two values have one buffer, if they lie in one memory. */
+/* Makes two values share a buffer if they are in the same memory space. */
 static void share(const struct walk *w, int32_t a, int32_t b)
 {
     int32_t left = w->live->value[a].shape, right = w->live->value[b].shape;
@@ -52,7 +52,7 @@ static void append(struct walk *w, int32_t value)
         w->leaf[w->leaves++] = value;
 }
 
-/* Appends new values for all arrays of a shape. */
+/* Appends a new value for each array of a shape. */
 static void make(struct walk *w, int32_t maker, int32_t shape, int32_t start)
 {
     const struct shape *s = &w->module->shape[shape];
@@ -72,7 +72,7 @@ static int32_t width_of(const struct walk *w, int32_t instruction)
     return w->width[module_at(w->module, instruction)->shape];
 }
 
-/* How many arrays stand before a part of a tuple; of what is no tuple none. */
+/* The number of arrays before element `part` of a tuple; 0 if the shape is not a tuple. */
 static int32_t offset_of(const struct walk *w, int32_t shape, int64_t part)
 {
     const struct shape *s = &w->module->shape[shape];
@@ -82,7 +82,7 @@ static int32_t offset_of(const struct walk *w, int32_t shape, int64_t part)
     return before;
 }
 
-/* The values of an instruction are there at this time. */
+/* The values of an instruction are live now. */
 static void need(const struct walk *w, int32_t instruction)
 {
     for (int32_t i = 0; i < width_of(w, instruction) && !w->failed; i++) {
@@ -97,7 +97,7 @@ static void need_operands(const struct walk *w, int32_t instruction)
         need(w, module_operand(w->module, instruction, o));
 }
 
-/* Passes a part of another's list on, if there is so much. */
+/* Appends `count` values of another instruction's list, if there are so many. True: the instruction has all its values. */
 static bool pass(struct walk *w, int32_t instruction, int32_t from, int32_t offset, int32_t count)
 {
     for (int32_t i = 0; offset + count <= width_of(w, from) && i < count && !w->failed; i++)
@@ -115,7 +115,7 @@ static bool pass_tuple(struct walk *w, int32_t tuple)
     return all;
 }
 
-/* From element `part` of the first operand's shape on. */
+/* Forwards the first operand's values from element `part` of its shape on. */
 static bool pass_part(struct walk *w, int32_t instruction, int64_t part)
 {
     int32_t operand = module_operand(w->module, instruction, 0);
@@ -133,7 +133,8 @@ static bool pass_parameter(struct walk *w, int32_t parameter, const struct frame
     return pass(w, parameter, given, 0, width_of(w, parameter));
 }
 
-/* An instruction without values of its own. The update of a SparseCore's start brings the operands: it is like a start. */
+/* Forwards values if the instruction defines none of its own, and says whether it did. An update whose shape is not
+ * that of its operand (of a SparseCore) contains the operands again and is treated like a start. */
 static bool pass_on(struct walk *w, int32_t instruction, const struct frame *frame)
 {
     const struct instruction *i = module_at(w->module, instruction);
@@ -154,8 +155,8 @@ static bool pass_on(struct walk *w, int32_t instruction, const struct frame *fra
     return pass_part(w, instruction, done && !whole && i->opcode != HLO_COPY_DONE);
 }
 
-/* ((operands), (results), flags): the operands are what they were, and what comes after the results takes no memory. Of a
- * copy the result stands first. */
+/* The shape of a start is ((operands), (results), flags): operands are forwarded, and arrays after the results take no
+ * memory. A copy-start has its result first. */
 static void tie_start(struct walk *w, int32_t start)
 {
     const struct instruction *i = module_at(w->module, start);
@@ -175,7 +176,7 @@ static void tie_start(struct walk *w, int32_t start)
     }
 }
 
-/* The value of a place that counts all operands' arrays, then those of the result; -1: there is none. */
+/* The value with number `place` among the arrays of all operands and then of the result; -1: there is none. */
 static int32_t value_at(const struct walk *w, int32_t instruction, int64_t place, bool *result)
 {
     int operands = module_at(w->module, instruction)->operands;
@@ -207,7 +208,7 @@ static void share_listed(const struct walk *w, int32_t instruction)
     }
 }
 
-/* "{1,0}": the place in a list; -1: there is none. */
+/* The place in the instruction's list that a shape index such as "{1,0}" names; -1: there is none. */
 static int32_t place_of(const struct walk *w, int32_t instruction, const char *path)
 {
     int32_t shape = module_at(w->module, instruction)->shape, place = 0;
@@ -221,7 +222,7 @@ static int32_t place_of(const struct walk *w, int32_t instruction, const char *p
     return place < width_of(w, instruction) ? place : -1;
 }
 
-/* An operand of an instruction; or the parameter of its computation, -1 if there is none. */
+/* Operand `number` of an instruction, or parameter `number` of its computation; -1: there is none. */
 static int32_t given_at(const struct module *module, int32_t instruction, bool parameter, int64_t number)
 {
     const struct instruction *i = module_at(module, instruction);
@@ -230,7 +231,8 @@ static int32_t given_at(const struct module *module, int32_t instruction, bool p
     return number < i->operands ? module_operand(module, instruction, (int)number) : -1;
 }
 
-/* "{{0}: (1, {}), {1}: (2, {0}, may-alias)}": the place of each result, its operand (or parameter), and the place in that. */
+/* "{{0}: (1, {}), {1}: (2, {0}, may-alias)}": the index of a result, the number of an operand (or parameter), and the
+ * index in that. */
 static void share_said(const struct walk *w, int32_t instruction, bool parameters, const char *text)
 {
     for (const char *at = text; *at++ && (at = strchr(at, '{'));) {
@@ -246,7 +248,7 @@ static void share_said(const struct walk *w, int32_t instruction, bool parameter
     }
 }
 
-/* Slices that are joined are no longer pieces from here on. */
+/* Pieces whose last use is the join end just before it: from then on they are part of the result. */
 static void join_pieces(const struct walk *w, int32_t joined)
 {
     for (int o = 0; o < module_at(w->module, joined)->operands; o++) {
@@ -280,14 +282,14 @@ static void make_result(struct walk *w, int32_t instruction)
 
 static void enter(struct walk *w, int32_t computation, int32_t caller, int32_t first);
 
-/* The values of two instructions, one after the other, have one buffer each. */
+/* Value i of one instruction shares a buffer with value i of the other. */
 static void share_lists(const struct walk *w, int32_t a, int32_t b)
 {
     for (int32_t i = 0; i < width_of(w, a) && width_of(w, a) == width_of(w, b) && !w->failed; i++)
         share(w, w->leaf[w->list[a] + i], w->leaf[w->list[b] + i]);
 }
 
-/* A loop's values are those in a trip until it ends. */
+/* Until the loop ends, its list has the values inside a trip; then the final ones. */
 static void walk_loop(struct walk *w, int32_t loop)
 {
     const struct module *module = w->module;
@@ -349,7 +351,7 @@ static void enter(struct walk *w, int32_t computation, int32_t caller, int32_t f
         walk_instruction(w, i, &frame);
     if (!again)
         need(w, c->root);
-    w->depth -= !w->failed; /* it stays where the fault is */
+    w->depth -= !w->failed; /* stays after a failure, to tell whether calls were too deep */
 }
 
 static void end_program(struct walk *w)
@@ -366,7 +368,7 @@ static void end_program(struct walk *w)
     w->live->times = w->time + 1;
 }
 
-/* Parts of a tuple stand before it. */
+/* The element shapes of a tuple come before it, so one pass is enough. */
 static void count_widths(const struct module *module, int32_t width[])
 {
     for (int32_t i = 0; i < module->shapes; i++) {
@@ -410,7 +412,7 @@ void live_ranges_free(struct live_ranges *live)
 
 enum { RANK_MOST = 64, BUFFER_BYTES = 512 };
 
-/* The number in the brackets after a letter that follows the colon: 1 of S(1). */
+/* The number after a mark that follows the colon of a layout: 1 for "S(" in {0:S(1)}. */
 static int marked(const char *layout, const char *mark, int fallback)
 {
     const char *colon = strchr(layout, ':'), *at = colon ? strstr(colon, mark) : NULL;
@@ -422,7 +424,8 @@ int layout_space(const struct module *module, int32_t shape)
     return marked(module_word(module, module->shape[shape].layout), "S(", SPACE_HBM);
 }
 
-/* Numbers up to the end of a list, "1,0:" or "8,128)"; a star is a tile's dim that is taken as it is. */
+/* Reads a list of numbers, "1,0:" or "8,128)", and returns how many there are. A star, a tile's dim without padding,
+ * counts as 1. */
 static int read_list(const char *at, int64_t number[RANK_MOST])
 {
     int count = 0;
@@ -434,7 +437,7 @@ static int read_list(const char *at, int64_t number[RANK_MOST])
     return count;
 }
 
-/* The sizes of the dims, the fastest first. */
+/* The sizes of the dims, minor-most first. Returns the rank. */
 static int sizes_in_order(const struct module *module, const struct shape *s, int64_t size[RANK_MOST])
 {
     int64_t order[RANK_MOST];

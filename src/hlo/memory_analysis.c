@@ -16,10 +16,10 @@ struct count {
     const struct module *module;
     struct live_ranges live;
     struct sources sources;
-    struct live_value **order; /* [values], those that count, by buffer and start */
+    struct live_value **order; /* [values] those that take memory, sorted by buffer, then start */
     int32_t values;
-    double *change[SPACES]; /* [times + 1] of bytes */
-    int32_t peak;           /* when most is in HBM */
+    double *change[SPACES]; /* [times + 2] bytes allocated at each time, minus bytes freed */
+    int32_t peak;           /* the time at which temporaries take most of HBM */
 };
 
 static int by_buffer(const void *a, const void *b)
@@ -32,7 +32,7 @@ static int by_buffer(const void *a, const void *b)
     return left->end != right->end ? (left->end < right->end ? -1 : 1) : (left > right) - (left < right);
 }
 
-/* A buffer: its values, and what they have in common. */
+/* A buffer, and the values that share it. */
 struct buffer {
     struct live_value **value;
     int32_t values;
@@ -61,8 +61,8 @@ static void add(struct count *c, const struct buffer *buffer, int32_t start, int
     c->change[buffer->space][end + 1] -= buffer->bytes;
 }
 
-/* A buffer is there from value to value, without what is between. In VMEM XLA counts it twice while one value becomes the
- * next, but for those of a loop or a conditional. */
+/* A buffer is occupied while one of its values is live. Outside HBM, XLA counts it twice while one value becomes the next,
+ * except for the values of a loop or a conditional. */
 static void add_ranges(struct count *c, const struct buffer *buffer)
 {
     int32_t start = buffer->value[0]->start, end = buffer->value[0]->end;

@@ -9,17 +9,17 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 
-/* Lists of numbers of so many and more are kept once where the same one came up a short while ago: thousands of permutes
- * of a loop name the same pairs of devices. */
+/* A list of LONG_LIST numbers or more is stored once if it equals one of the last LISTS_KEPT: thousands of permutes
+ * of a loop have the same pairs of devices. */
 enum { LONG_LIST = 64, LISTS_KEPT = 8 };
 struct list {
     int32_t first, count;
 };
 
-/* Where an equal text or shape may be. */
+/* To find equal texts, shapes and lists of numbers. */
 struct module_index {
     struct lookup texts, shapes;
-    struct list list[LISTS_KEPT]; /* the oldest one at lists % LISTS_KEPT */
+    struct list list[LISTS_KEPT]; /* the oldest is at lists % LISTS_KEPT */
     int32_t lists;
 };
 
@@ -37,7 +37,7 @@ static bool no_room(struct module *module, bool too_many)
     return false;
 }
 
-/* Is there room for `more` elements after `count` of module->array? If not, that is the fault. */
+/* Makes room for `more` elements after the `count` of module->array. False, and a fault, if that fails. */
 #define HAS_ROOM(module, array, which, count, more)                                                          \
     ((module)->error >= 0 &&                                                                                 \
      (((count) <= INT32_MAX / 2 - (more) && GROW_BY((module)->array, count, (module)->room[which], more)) || \
@@ -148,7 +148,7 @@ int32_t module_text(struct module *module, const char *text, int length)
     return at;
 }
 
-/* Where a long list is already, or -1. */
+/* Where an equal long list begins; -1: there is none. */
 static int32_t find_list(const struct module *module, const int64_t number[], int numbers)
 {
     const struct module_index *index = module->index;

@@ -15,7 +15,7 @@ bool shape_alike(const struct module *module, int32_t a, int32_t b)
     return alike;
 }
 
-/* Parts of a shape come before it. */
+/* The element shapes of a tuple come before it. */
 static int check_shape(const struct module *module, int32_t shape, struct status *st)
 {
     const struct shape *s = &module->shape[shape];
@@ -28,7 +28,7 @@ static int check_shape(const struct module *module, int32_t shape, struct status
     return fits ? 0 : status_fail(st, STATUS_INPUT, "shape %d is none", shape);
 }
 
-/* Numbers of an attribute that name something. */
+/* The computations, instructions or groups that an attribute refers to exist and come first. */
 static int check_attribute(const struct module *module, int32_t instruction,
                            const struct attribute *attribute, struct status *st)
 {
@@ -142,8 +142,8 @@ static int check_instruction(const struct module *module, int32_t computation, i
     return code < 0 ? code : check_meaning(module, instruction, st);
 }
 
-/* Parameters are numbered from 0, each number once; every start is waited for, or goes into a tuple, as what one trip of a loop
- * starts for the next. */
+/* Parameters are numbered from 0, each number once; every start has a done, or goes into a tuple, as when one trip of a loop
+ * starts a transfer for the next. */
 static int check_computation(const struct module *module, int32_t computation, unsigned char seen[],
                              int32_t *where, struct status *st)
 {

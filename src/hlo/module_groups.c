@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The devices that a collective's groups are. How XLA means the ids of replica_groups ("collective op group modes"):
+ * The devices in a collective's groups. What the ids in replica_groups stand for in XLA ("collective op group modes"):
  *
  *                           no channel_id   channel_id                     and use_global_device_ids=true
  *   all-gather, all-reduce, replicas of     replicas, with all partitions  flattened: replica * partitions
@@ -32,7 +32,7 @@ int module_ids(const struct module *module, enum module_ids ids)
                                    : module->replicas;
 }
 
-/* What is written, as groups of ids: {} and nothing at all are one group of all. A permute's are its pairs. */
+/* The groups of ids as written; {} and a missing attribute are one group of all ids. For a permute: its pairs. */
 static int read_ids(const struct module *module, int32_t instruction, int ids, struct groups *made,
                     struct status *st)
 {
@@ -59,7 +59,7 @@ static int read_ids(const struct module *module, int32_t instruction, int ids, s
     return 0;
 }
 
-/* Sources once, targets once, all in range. */
+/* Every id is in range, and at most once a source and once a target. */
 static int check_pairs(const struct groups *pairs, int ids, struct status *st)
 {
     unsigned char *seen = calloc(2 * (size_t)ids + 1, 1);
@@ -96,14 +96,14 @@ int module_groups_of(const struct module *module, int32_t instruction, struct gr
     code = read_ids(module, instruction, n, &written, st);
     if (code == 0)
         code = pairs ? check_pairs(&written, n, st) : groups_check(&written, n, st);
-    if (code == 0 && spread == 1) { /* each stands for itself */
+    if (code == 0 && spread == 1) { /* ids are devices */
         *groups = written;
         return 0;
     }
     if (code == 0)
         code = groups_init(groups, written.count * (joined ? 1 : spread),
                            written.size * (joined ? spread : 1), st);
-    /* of each group, the others one after the other: as groups of their own, or after each member */
+    /* a group for each partition (or replica) that the ids leave open, or all of these as members of one group */
     for (int g = 0; code == 0 && g < written.count; g++)
         for (int other = 0; other < spread; other++)
             for (int m = 0; m < written.size; m++) {

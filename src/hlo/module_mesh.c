@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The mesh that a module's groups are of. A device's id counts the places of a mesh row by row, so the ids of those that
- * communicate with device 0 are all sums of strides: along an axis of n devices, each `stride` ids from the next, stride and
- * n * stride are cuts, and every cut divides the next one. Between two cuts lies an axis:
+ * Finds the mesh along whose axes a module's groups lie. Device ids number a mesh row by row, so the group of device 0 is a
+ * box whose ids are sums of strides. An axis of n devices, `stride` ids apart, has cuts at stride and at n * stride; every
+ * cut divides the next, and each two neighbouring cuts enclose an axis:
  *
  *     {{0,4,8,12},{1,5,...},...} of 16 devices: cuts 4 and 16; with {{0,1},{2,3},...}: 1 and 2, too: axes of 4, 2 and 2
  */
@@ -19,7 +19,7 @@ struct cuts {
     int64_t at[CUTS]; /* rising, from 1 to the number of devices; each divides the next */
 };
 
-/* Adds one if it fits between those that are there. */
+/* Adds a cut unless it is there already. False: it does not divide, or is not divided by, its neighbours. */
 static bool add_cut(struct cuts *cuts, int64_t cut)
 {
     int i = 0;
@@ -35,8 +35,8 @@ static bool add_cut(struct cuts *cuts, int64_t cut)
     return true;
 }
 
-/* Adds those of a set of devices, marked in part[devices], that device 0 is one of. A set that is no box of the mesh that
- * is known so far adds none. */
+/* Adds the cuts of a set of devices with device 0, marked in part[devices]. A set that is not a box of a mesh with the
+ * present cuts adds none. `id` is scratch, [devices]. */
 static void add_set(struct cuts *cuts, const char part[], int id[], int devices)
 {
     struct cuts with = *cuts;
@@ -69,7 +69,7 @@ static void mark_group(const struct groups *groups, char part[])
     }
 }
 
-/* Marks where one comes to from device 0, from source to target or back. `next` is scratch, [devices]. */
+/* Marks the devices that device 0 reaches by going from source to target, or back. `next` is scratch, [devices]. */
 static void mark_chain(const struct groups *pairs, bool back, int next[], int devices, char part[])
 {
     for (int d = 0; d < devices; d++)
@@ -107,7 +107,7 @@ int module_mesh(const struct module *module, struct axes *axes, struct status *s
     struct cuts cuts = {.count = 2, .at = {1, module->partitions * module->replicas}};
     char text[AXES_TEXT] = "";
     int code = 0;
-    for (int pairs = 0; pairs < 2; pairs++) /* groups first: pairs may be anything */
+    for (int pairs = 0; pairs < 2; pairs++) /* groups first, as pairs need not follow a mesh */
         for (int32_t i = 0; i < module->instructions && code == 0; i++) {
             enum opcode whole = opcode_info(module->instruction[i].opcode)->whole;
             if (opcode_communicates(module->instruction[i].opcode) &&

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to hlo/. */
 /*
- * opcode: HLO's opcodes, each with the class that readers, cost models and interpreters distinguish.
+ * opcode: HLO's opcodes, each with the class by which readers, cost models and interpreters treat it.
  *
- *   FREE         names or regroups what is there: no time, no traffic
- *   ELEMENTWISE  every element of the result from the same elements of the operands
+ *   FREE         names or regroups values: no time, no traffic
+ *   ELEMENTWISE  an element of the result depends on the elements of the operands at the same index
  *   MEMORY       moves or reduces elements: it costs HBM traffic
- *   MATMUL       dot, convolution, ragged-dot: it costs FLOPs
+ *   MATMUL       dot, ragged-dot, scaled-dot, convolution: it costs FLOPs
  *   COLLECTIVE   communication that ends before the next instruction begins
- *   START, UPDATE, DONE  in parts: it is issued, goes on, and is waited for. X-start is how XLA prints an async-start
- *                whose computation is one X alone
+ *   START, UPDATE, DONE  the parts of an asynchronous instruction: it is issued, continues, is waited for. XLA prints
+ *                an async-start whose computation is a single X as X-start
  *   CALL         runs other computations: fusion, call, while, conditional
- *   OPAQUE       custom-call and whatever only its author can cost
+ *   OPAQUE       custom-call and others whose cost cannot be told from their shapes
  *
- * Units: none. Errors: an unknown opcode is -1. Ownership: a constant table.
+ * Units: none. Errors: the index of an unknown opcode is -1. Ownership: a constant table.
  */
 #ifndef ICISIM_OPCODE_H
 #define ICISIM_OPCODE_H
@@ -34,7 +34,7 @@ enum opcode_class {
     CLASS_OPAQUE
 };
 
-/* id, name, class; of a START or DONE, the whole collective's id */
+/* id, name, class, and the id of the whole: for a START, UPDATE or DONE the instruction of which it is a part, else itself */
 #define PARTS(X, id, name) X(id##_START, name "-start", START, id) X(id##_DONE, name "-done", DONE, id)
 #define OPCODES(X)                                                                                           \
     X(PARAMETER, "parameter", FREE, PARAMETER)                                                               \
@@ -186,7 +186,7 @@ enum opcode {
 struct opcode_info {
     const char *name;
     enum opcode_class class;
-    enum opcode whole; /* of all-gather-start all-gather; else itself */
+    enum opcode whole; /* all-gather for all-gather-start and all-gather-done; itself if it is not a part */
 };
 
 extern const struct opcode_info opcode_table[HLO_OPCODES];
@@ -196,7 +196,7 @@ static inline const struct opcode_info *opcode_info(enum opcode opcode)
     return &opcode_table[opcode];
 }
 
-/* A collective, or the start of one. */
+/* Is it a collective, or the start of one? */
 static inline bool opcode_communicates(enum opcode opcode)
 {
     enum opcode_class class = opcode_info(opcode)->class;
@@ -204,8 +204,7 @@ static inline bool opcode_communicates(enum opcode opcode)
                                          opcode_info(opcode_info(opcode)->whole)->class == CLASS_COLLECTIVE);
 }
 
-/* Does it only name, compute element by element, or move elements, so that a pass may place it elsewhere or
- * drop it? */
+/* May a pass move or drop it? It may if it is FREE (and not a parameter), ELEMENTWISE or MEMORY. */
 static inline bool opcode_is_cheap(enum opcode opcode)
 {
     enum opcode_class class = opcode_info(opcode)->class;
@@ -213,14 +212,14 @@ static inline bool opcode_is_cheap(enum opcode opcode)
            (class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY);
 }
 
-/* Does it only change the type, shape or layout of its one operand? */
+/* Does it only change the type, shape, layout or place of its one operand? */
 static inline bool opcode_is_renaming(enum opcode opcode)
 {
     return opcode == HLO_RESHAPE || opcode == HLO_BITCAST || opcode == HLO_CONVERT ||
            opcode == HLO_TRANSPOSE || opcode == HLO_COPY;
 }
 
-/* Finds an opcode by a name of `length` characters, -1 if there is none. */
+/* The opcode with a name of `length` characters; -1: there is none. */
 int opcode_by_name(const char *name, int length);
 
 #endif
