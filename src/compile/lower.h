@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * lower: a module as a program: every instruction that is executed becomes a compute or a collective, in schedule order.
+ * lower: turns a module into a program: every instruction that is executed becomes a compute or a collective, in schedule
+ * order.
  *
  * A compute takes the time of its roofline (machine/roofline.h), in compiled text that of compute_time.h, on
  * the one queue of each chip. A blocking collective starts when the queue reaches it and holds the queue
@@ -44,81 +45,75 @@
 #include "machine/schedule.h"
 #include "program/program.h"
 
-/* The costs given for instructions that the text does not know: by name, or by the target of a custom call.
- * */
+/* A cost that the user gives for an instruction, by its name or by the target of a custom call. */
 struct op_cost {
     const char *name;
-    double seconds;          /* NaN: by the roofline of ... */
-    double flops, hbm_bytes; /* ... these */
+    double seconds; /* NaN: the roofline of the next two */
+    double flops, hbm_bytes;
 };
 
-/* The queue of asynchronous collectives: as the text says (module_on_sparse_core()), or one of these for all.
- * */
+/* The queue of asynchronous collectives: as the text says (module_on_sparse_core()), or one of these for all. */
 enum collective_queue { QUEUE_AS_WRITTEN, QUEUE_TENSORCORE, QUEUE_SPARSECORE };
 
 struct lower_options {
     enum ring_kind kind;
     enum collective_queue queue;
-    enum all_to_all all_to_all;   /* of all-to-alls */
+    enum all_to_all all_to_all;
     enum ring_kind exchange_kind; /* of all-to-alls by rings */
-    enum algorithm algorithm;     /* of the others */
-    const char *chip;             /* whose compiler chooses, by ALGORITHM_XLA */
-    enum pattern pattern;         /* of those that have it, by our own schedule */
-    bool one_ring, all_axes;      /* through the chips of a box; neither: the faster */
-    int32_t free;                 /* the collective that takes no time; 0, which is none: all do */
+    enum algorithm algorithm;     /* of other collectives */
+    const char *chip;             /* whose compiler's choices ALGORITHM_XLA takes */
+    enum pattern pattern;         /* of collectives that have patterns, with icisim's own schedule */
+    bool one_ring, all_axes;      /* through all chips of a box, or along all its axes; neither: the faster */
+    int32_t free;                 /* the collective that takes no time; 0: none */
     double setup_s;               /* of each collective */
-    double
-        contention_frac; /* of the time of a collective beside the queue, by which the queue takes longer */
+    double contention_frac; /* the queue is delayed by this fraction of the time of collectives beside it */
     struct roofline roofline;
-    enum compute_rule compute;     /* as compute_rule_for() has it */
+    enum compute_rule compute;     /* from compute_rule_for() */
     const struct op_cost *op_cost; /* [op_costs], borrowed */
     int op_costs;
-    const char *
-        branch; /* "cond.1=0,cond.2=all": which branches of conditionals run; NULL, and others: the slowest one */
-    bool unroll;         /* every loop is written out */
-    bool products_only;  /* what is neither a product nor communication takes no time */
-    bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
-    bool rows_even;      /* rows that differ from device to device are alike instead: their mean */
-    bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
-    bool
-        least; /* a collective is no sends, but a wait for an estimate of the least that they take (lower_least.h) */
-    struct least_table *least_table; /* where estimates are kept, borrowed; NULL: nowhere */
+    /* Branches of conditionals that run: "cond.1=0,cond.2=all"; the others, and NULL: the slowest. */
+    const char *branch;
+    bool unroll;         /* every loop is written out in full */
+    bool products_only;  /* only matmuls and communication take time */
+    bool overlapped;     /* the module is not scheduled: only data and control dependencies count */
+    bool rows_even;      /* every device has the mean number of ragged rows */
+    bool ragged_uniform; /* ragged all-to-alls whose sizes are known only at run time send equally to all */
+    /* A collective is not sends, but a wait for an estimate of the least time they take (lower_least.h). */
+    bool least;
+    struct least_table *least_table; /* keeps estimates, borrowed; NULL: they are not kept */
     int layers,
-        more_layers;  /* of a model: those in the module, all alike, and those that it stands for besides */
-    int layers_apart; /* but for so many at first, which are others */
-    int layer_reach;  /* how many layers ahead or later something is under way: --prefetch */
-    double time_limit_s; /* of the wall clock, for one lowering; 0: any */
+        more_layers;     /* of a model: equal layers in the module, and further ones that they stand for */
+    int layers_apart;    /* layers at the beginning that are different */
+    int layer_reach;     /* how many layers ahead or behind a transfer may be in progress: --prefetch */
+    double time_limit_s; /* of the wall clock, for one lowering; 0: none */
 };
 
 /* One execution of an instruction, and the number of executions that it stands for. */
 struct lowered {
     int32_t instruction;
     double times;
-    int32_t first_op,
-        end_op; /* the program's first op of it, and the op that ends it; -1 where it takes none */
-    int32_t
-        wait_op;   /* the compute that waits for it, of no length where the queue is held; -1 if none does */
-    double wait_s; /* what that compute takes */
-    int32_t queue_op; /* the last op of the queue before that, -1 if there is none */
-    int32_t beside; /* another item that the same compute waits for, and so on round to this one; -1: none */
-    double
-        sums_s; /* of a collective on the TensorCore: what the vector unit of a chip takes for its additions */
-    double seconds;       /* of a compute; the longest, where devices have rows of their own */
-    const double *each_s; /* [chips] of such a one: a table of the program's; NULL of others */
+    int32_t first_op, end_op; /* its first op in the program, and the op that ends it; -1: it has none */
+    int32_t wait_op;  /* the compute that waits for it, of no length where the queue is held; -1: none */
+    double wait_s;    /* the length of that compute */
+    int32_t queue_op; /* the last op of the queue before that; -1: none */
+    int32_t beside;   /* the next in a circle of items that the same compute waits for; -1: no others */
+    double sums_s; /* for a collective on the TensorCore: the time of its additions on a chip's vector unit */
+    double seconds;       /* of a compute; the longest, where devices differ in their rows */
+    const double *each_s; /* [chips] the same where devices differ: a table of the program; else NULL */
     bool product;
-    bool aside;            /* of no collective, but beside the queue: a copy, or work of a SparseCore */
-    enum bound_kind bound; /* of a product */
+    bool aside;            /* not a collective, but beside the queue: a copy, or work of a SparseCore */
+    enum bound_kind bound; /* of a matmul */
     enum basis basis;      /* of the seconds of a compute */
     int32_t layer,
-        layers;    /* of a model: the lowest layer, from 1, of so many that it stands for; 0: of none */
+        layers;    /* of a model: the lowest layer, from 1, and the number that it stands for; 0: none */
     bool backward; /* layers come from the last to the first */
 };
 
-/* The part of a module from the first product of a layer to the first product of the next. */
+/* The part of a module from the first matmul of a layer to the first matmul of the next. */
 struct lowered_turn {
     int32_t first_op;
-    int layer;     /* as it is labelled */
-    bool backward; /* the next one is the layer before */
+    int layer;     /* its label */
+    bool backward; /* layers come from the last to the first */
     bool stands;   /* for the layers that are not in the module */
 };
 
@@ -131,8 +126,8 @@ struct lowered_loop {
     int32_t *trip_op; /* [written + 1] where each trip begins in the program, and where the last one ends */
 };
 
-/* The branch of a conditional that ran, if the text does not determine it; -1: all of them. Was it the
- * slowest, or named? */
+/* The branch of a conditional that ran, if the text does not determine it; -1: all of them. It was the slowest, or
+ * options.branch named it. */
 struct lowered_choice {
     int32_t conditional;
     int branch;
@@ -141,12 +136,12 @@ struct lowered_choice {
 
 struct lowered_share; /* lower_own.h */
 
-/* Permutes between the same pairs of devices, and the ops by which one of them sends: over links, from inside_op on within
- * chips. */
+/* Pairs of devices of one or more permutes, and the ops that send between them: [first_op, inside_op) over links,
+ * [inside_op, end_op) within chips. */
 struct lowered_permute {
     int32_t first, count; /* the pairs: module.number[first .. first + count) */
     enum module_ids ids;
-    int together; /* devices of a chip that an op sends for */
+    int together; /* devices of a chip for which an op sends */
     int32_t first_op, inside_op, end_op;
 };
 
@@ -175,8 +170,8 @@ struct lower {
     int32_t permutes, permutes_room;
     struct lowered_turn *turn;
     int32_t turns;
-    bool
-        unsteady; /* set by lower_settle(): layers do not take the same, so that more of them have to be in the module */
+    /* Set by lower_settle(): layers take different times, so the module must contain more of them. */
+    bool unsteady;
     int32_t room[4];
 };
 
@@ -187,8 +182,8 @@ void lower_free(struct lower *lower);
 /* Writes the program from scratch. */
 int lower_build(struct lower *lower, struct status *st);
 
-/* Appends the module, once more, to a program on the same slice, loops written out in full (options.unroll): it begins when the op `before`
- * has ended on a chip, if that is not negative; `after` becomes the op that ends it. */
+/* Appends the module once more to a program on the same slice; loops must be written out in full (options.unroll). On each
+ * chip it begins when the op `before`, if not negative, has ended; `after` becomes the op that ends it. */
 int lower_append(struct lower *lower, struct program *program, int32_t before, int32_t *after,
                  struct status *st);
 
@@ -197,13 +192,13 @@ int lower_append(struct lower *lower, struct program *program, int32_t before, i
 int lower_settle(struct lower *lower, const struct trace *trace, bool *again, double *more_s,
                  struct status *st);
 
-/* Sends that wait for one another (program_steps()) in the layers that are not in the module, if each adds as many as the one
- * that stands for them; with gathers several layers ahead that may change further on. `program`: what was built. */
+/* The dependent sends (program_steps()) in the layers that are not in the module, if each adds as many as the one that
+ * stands for them; with gathers several layers ahead that is not certain. `program` is the one that was built. */
 int lower_more_steps(const struct lower *lower, const struct program *program, int64_t *steps,
                      struct status *st);
 
-/* The time of the module by the fastest engine, folded: builds and settles as often as needed. Sets
- * `unsteady` if layers are not steady. */
+/* The time of the module by the event engine, folded: builds and settles as often as needed. Sets `unsteady` if layers
+ * are not steady. */
 int lower_time(struct lower *lower, double *time_s, struct status *st);
 
 /* The cost of an instruction, including costs given by options; `seconds` is NaN unless it was given. */
@@ -216,22 +211,21 @@ int lower_check_branches(const struct module *module, const char *list, struct s
 int lower_time_of(const struct lower *lower, int32_t instruction, struct cost *cost,
                   struct compute_time *time, struct status *st);
 
-/* The name of an instruction in traces and steps: its own, with its labels of phase and layer: "dot.7 bwd 3".
- * */
+/* The name of an instruction in traces and steps: its own, with its labels of phase and layer: "dot.7 bwd 3". */
 char *lower_name(const struct module *module, int32_t instruction, char text[static STAGE_NAME]);
 
 /* The layout of a collective's groups on the slice; computed at its first use. */
 int lower_layout(struct lower *lower, int32_t instruction, const struct layout **layout, struct status *st);
 const struct layout *lower_laid(const struct lower *lower,
-                                int32_t instruction); /* NULL if it is not worked out yet */
+                                int32_t instruction); /* NULL if not computed yet */
 
 /* The time of a collective alone, with the options of the lowering. */
 int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, struct status *st);
 
-/* Can the schedule in the text of a collective be simulated on the layout of its groups? */
+/* Can the schedule that the compiler chose for a collective be simulated on the layout of its groups? */
 bool lower_follows(const struct layout *layout, const struct collective_config *config);
 
-/* The collective that an instruction issues: itself, what an async-start wraps, what a fusion contains; -1 if it issues none. */
+/* The collective that an instruction issues: itself, or the one in its async-start or fusion; -1: none. */
 int32_t lower_collective_in(const struct module *module, int32_t instruction);
 
 /* The bytes that an asynchronous instruction other than a collective moves between memories, in all; is it on
@@ -245,13 +239,12 @@ struct traffic lower_traffic(const struct module *module, int32_t instruction);
 /* Bytes that a kernel itself sends to other devices, by its cost_estimate; 0 for other instructions. */
 double lower_remote_bytes(const struct module *module, int32_t instruction);
 
-/* Appends a collective that waits for `before`; `after` gets the op that ends it. A permute that is written
- * once more may be of a stage that there is already; -1: of one of its own, as others are. */
+/* Appends a collective that waits for `before`; `after` becomes the op that ends it. `stage` is its stage in the program, for
+ * a permute that is written once more; -1: a new one. */
 int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
                      struct status *st);
 
-/* Bytes of the whole array of a collective, as --size counts them (collective.c), for a group of `chips`
- * chips. */
+/* Bytes of the whole array of a collective, as --size counts them, for a group of `chips` chips. */
 double lower_collective_bytes(const struct module *module, int32_t instruction, int chips);
 
 #endif

@@ -37,11 +37,11 @@ void placement_free(struct placement *placement)
     placement->chip_of = NULL;
 }
 
-/* The chips of a group, if they are all that have one of some coordinates along each axis: a box, where these follow each other,
- * or every second chip of one, or two of every four, and so on. */
+/* The chips of a group that is a product of sets of coordinates, one set for each axis: a box if the coordinates are
+ * consecutive, or every second chip of a box, two of every four, and so on. */
 struct box {
     int len[SLICE_AXES];
-    int *offset[SLICE_AXES]; /* [len]: from the lowest, ascending */
+    int *offset[SLICE_AXES]; /* [len] coordinates minus the lowest one, ascending */
 };
 
 static void box_free(struct box *box)
@@ -65,7 +65,7 @@ static int box_init(struct box *box, const struct slice *slice, struct status *s
     return status_nomem(st);
 }
 
-/* The coordinates that a group's chips have along an axis. */
+/* Finds the coordinates of a group's chips along an axis. */
 static void bound(const struct placement *placement, const int member[], int n, int axis, struct box *box)
 {
     const struct slice *slice = placement->slice;
@@ -79,12 +79,12 @@ static void bound(const struct placement *placement, const int member[], int n, 
         if (!seen[c])
             continue;
         low = len == 0 ? c : low;
-        box->offset[axis][len++] = c - low; /* at c or before it: seen[] has been read there */
+        box->offset[axis][len++] = c - low; /* overwrites seen[], which has been read up to c */
     }
     box->len[axis] = len;
 }
 
-/* Does a group have all chips of its coordinates? It does if there are as many. */
+/* Is a group the product of its coordinates? It is if the numbers of chips are equal. */
 static bool bound_all(const struct placement *placement, const int member[], int n, struct box *box)
 {
     int64_t chips = 1;
@@ -104,7 +104,7 @@ static bool same_shape(const struct box *a, const struct box *b)
     return true;
 }
 
-/* Do all groups have one shape? `box` is that of the first one. Returns 1, 0 or a negative code. */
+/* Do all groups have the same shape? `box` becomes that of the first. Returns 1, 0 or a negative code. */
 static int find_box(const struct placement *placement, const struct groups *groups, struct box *box,
                     struct status *st)
 {
@@ -121,8 +121,8 @@ static int find_box(const struct placement *placement, const struct groups *grou
     return is_box;
 }
 
-/* Lines along an axis, one after the other: of all chips, each line from its lowest coordinate up. Boxes of
- * one shape that share no chip may lie anywhere, so a line starts where its box does. */
+/* Lists the lines of all boxes along an axis, each line from its lowest coordinate up. Boxes of one shape may lie
+ * anywhere, so a line starts at the lowest coordinate of its own box. */
 static void list_lines(const struct placement *placement, const struct groups *groups, const struct box *box,
                        int axis, int32_t chip[])
 {
@@ -149,7 +149,7 @@ static void list_lines(const struct placement *placement, const struct groups *g
     }
 }
 
-/* How far apart neighbours are along an axis: the least, or the most. */
+/* The least or the greatest distance between neighbours along an axis, in hops. */
 static int step_of(const struct box *box, int axis, bool most)
 {
     int found = box->offset[axis][1];
@@ -224,8 +224,8 @@ static int walk_list(struct layout *layout, const struct placement *placement, c
     return 0;
 }
 
-/* How often a group has the chip of one of its members; -1 where that differs from member to member. `times` is scratch,
- * [chips], zeroed again. */
+/* The number of a group's members on each of its chips; -1 if it differs between chips. `times` is scratch, [chips], and
+ * is zero before and after. */
 static int devices_a_chip(const struct placement *placement, const int member[], int size, int32_t times[])
 {
     for (int i = 0; i < size; i++)
@@ -238,7 +238,7 @@ static int devices_a_chip(const struct placement *placement, const int member[],
     return each;
 }
 
-/* Appends the chips of a group, each by the first of its devices there. */
+/* Appends a group with the first device on each chip of a group. seen[chips] is 1 + the index of the chip's group. */
 static void append_chips(const struct placement *placement, const int member[], int size, int32_t seen[],
                          struct groups *chips)
 {
@@ -252,7 +252,7 @@ static void append_chips(const struct placement *placement, const int member[], 
     chips->count++;
 }
 
-/* Is it the group of the other devices of chips that a group has been kept for, in the same order? */
+/* Is it a group of the other devices of a kept group's chips, in the same order of chips? */
 static bool is_beside(const struct placement *placement, const int member[], const int32_t seen[],
                       const struct groups *chips)
 {
@@ -286,7 +286,7 @@ static int keep_groups(const struct placement *placement, const struct groups *g
     return chips->count * (each == 1 ? placement->cores : 1) == groups->count ? 0 : neither(st);
 }
 
-/* Groups with one device for each chip, of which layout.chips and layout.together say what they stand for. */
+/* Makes `chips`, groups of one device per chip; layout.chips and layout.together say how they relate to `groups`. */
 static int fold_cores(struct layout *layout, const struct placement *placement, const struct groups *groups,
                       struct groups *chips, struct status *st)
 {
@@ -350,7 +350,7 @@ static int rising(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Chips of a box in rising order are its points row by row. */
+/* Lists the chips of each box in the order of a snake; its chips in rising order are its points row by row. */
 static int list_snakes(const struct layout *layout, const struct placement *placement,
                        const struct groups *groups, int32_t chip[], struct status *st)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sums of gradients, which go on while the backward pass computes.
+ * Sums of gradients overlap the rest of the backward pass.
  *
- * What leads to results of the step only, and through no product, is its tail: reduce-scatters and all-reduces of gradients,
- * and what comes of them. A collective of the tail starts where it stands. What needs it comes p layers later, or p more for
- * each collective that it waits for one after the other, and the rest at the end of the step. Layers are counted by the
- * products of the backward pass.
+ * Instructions whose results are used by the step's outputs only, without a matmul in between, are its tail: reduce-scatters
+ * and all-reduces of gradients, and what is computed from them. A collective of the tail starts at its place in the module.
+ * Its users come p layers later, p more for each further collective in the chain before them, and at the latest at the end
+ * of the step. Layers are counted by the matmuls of the backward pass.
  */
 #include <stdlib.h>
 
@@ -15,10 +15,10 @@
 
 struct follow {
     bool tail;
-    int16_t depth; /* collectives of the tail that come before, one after the other */
+    int16_t depth; /* the longest chain of collectives of the tail that it depends on */
 };
 
-/* An instruction of the tail that is not written yet. */
+/* An instruction of the tail that is not written yet, and the block before which it is written. */
 struct pending {
     int32_t at, due;
 };
@@ -46,7 +46,7 @@ static bool sums(const struct module *module, int32_t at)
     return opcode == HLO_REDUCE_SCATTER || opcode == HLO_ALL_REDUCE;
 }
 
-/* May it be part of a tail: nothing that the MXU runs, and no communication but sums. Kernels are what updates weights. */
+/* May it be part of the tail? Sums and cheap instructions may, and kernels without a matmul, which update weights. */
 static bool may_follow(const struct module *module, int32_t at)
 {
     enum opcode opcode = module_at(module, at)->opcode;
@@ -56,8 +56,8 @@ static bool may_follow(const struct module *module, int32_t at)
             (opcode_is_cheap(opcode) || (class == CLASS_OPAQUE && !module_cost(module, at).product)));
 }
 
-/* From the last instruction to the first: is all that uses it part of the tail? Then, from the first on, how deep it is: what
- * stands before all sums is not postponed. */
+/* Backwards: an instruction is in the tail only if all its users are. Then forwards: its depth; at depth 0, before all sums,
+ * nothing is postponed. */
 static void find_tail(struct postpone *p)
 {
     int32_t first = p->entry->first, end = first + p->entry->count;
@@ -97,7 +97,7 @@ static void write_due(struct postpone *p, int32_t block)
     p->pendings = left;
 }
 
-/* A product of the backward pass in another layer than the last one begins a block. */
+/* A matmul of the backward pass in another layer than the last one begins a block. */
 static void count_block(struct postpone *p, int32_t at)
 {
     int32_t layer = module_layer(p->from, at);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Gathers of what the step was given, started layers ahead of their use.
+ * Gathers of the step's inputs, started p layers ahead of their use.
  *
- * The gather of block i (given.h) starts before the first use of what block i - p gathers, and ends (its done) where it is
- * used. Where a weight takes several gathers one after the other, each but the last starts one block earlier than the one
+ * The gather of block i (given.h) starts before the first use of what block i - p gathers; its done is at its first use.
+ * Where a weight takes several gathers, one after the other, each but the last starts one block earlier than the gather
  * that needs it, so that it has a whole block's time, too.
  */
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "compile/given.h"
 #include "compile/pass.h"
 
-/* When a gather starts. */
+/* A gather: the block that uses it, the gathers of the same weight after it, and its instruction. */
 struct turn {
     int32_t block;
     int later;
@@ -27,7 +27,7 @@ struct prefetch {
     int layers;
 };
 
-/* Blocks in their order; in one first what comes first of each weight, else in text order. */
+/* By block; within one, first gathers of a weight before later ones, and otherwise in the order of the module. */
 static int by_turn(const void *a, const void *b)
 {
     const struct turn *left = a, *right = b;
@@ -47,7 +47,7 @@ static void find_turns(struct prefetch *p)
     qsort(p->turn, (size_t)p->turns, sizeof *p->turn, by_turn);
 }
 
-/* Starts what is due when block `now` begins; -1: when the step does. */
+/* Starts the gathers that are due when block `now` begins; -1: when the step begins. */
 static void write_starts(struct prefetch *p, int32_t now)
 {
     for (int32_t t = 0; t < p->turns; t++) {

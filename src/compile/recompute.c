@@ -17,11 +17,12 @@ const char *pass_remat_name(enum remat remat)
 /* What the pass knows of each instruction of the entry. */
 struct fact {
     bool backward;
-    bool gathered;      /* by all-gathers, maybe in another type or shape, or beside each other */
-    bool keep, apart;   /* labelled so */
+    /* The result of an all-gather, or made of such results by renaming, slicing, concatenating. */
+    bool gathered;
+    bool keep, apart;   /* it has these labels; apart also if its operand has */
     int32_t layer;      /* 0: none */
-    int32_t recomputed; /* in the new module, or -1 */
-    int32_t used;       /* the same, where what the backward pass itself uses is gathered apart */
+    int32_t recomputed; /* its copy in the new module; -1: none yet */
+    int32_t used;       /* the same, of a gather labelled apart, for users in the backward pass itself */
 };
 
 struct recompute {
@@ -29,7 +30,7 @@ struct recompute {
     const struct computation *entry; /* of the old module */
     enum remat remat;
     struct fact *fact; /* [instructions of the entry] */
-    bool recomputes;   /* is it for what is recomputed, not for the backward pass itself? */
+    bool recomputes;   /* the present user is recomputed itself, and not of the backward pass */
 };
 
 static struct fact *fact_of(struct recompute *c, int32_t at)
@@ -37,7 +38,7 @@ static struct fact *fact_of(struct recompute *c, int32_t at)
     return &c->fact[at - c->entry->first];
 }
 
-/* Of what is all gathered, the same in other words. */
+/* Is it an all-gather, or a renaming, slice or concatenation of gathered values only? */
 static bool is_gathered(struct recompute *c, int32_t at)
 {
     const struct module *from = c->edit.from;
@@ -65,7 +66,7 @@ static void find_facts(struct recompute *c)
     }
 }
 
-/* Is it a product of matrices of a batch, such as the scores of attention? */
+/* Is it a matmul with batch dims, such as the scores of attention? */
 static bool has_batch(const struct module *module, int32_t at)
 {
     int batches = 0;
@@ -73,7 +74,7 @@ static bool has_batch(const struct module *module, int32_t at)
     return batches > 0;
 }
 
-/* Is a value of the forward pass kept for a user of some layer. */
+/* Is a value kept for a user in this layer of the backward pass? */
 static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
 {
     const struct fact *fact = fact_of(c, at);
@@ -90,7 +91,7 @@ static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
            ((class == CLASS_MATMUL && !has_batch(c->edit.from, at)) || class == CLASS_COLLECTIVE);
 }
 
-/* {layer="3",phase="fwd",what="w"} as {layer="3",phase="bwd",what="w",again="true"}; rows that run time knows stay. */
+/* {layer="3",phase="fwd",what="w"} becomes {layer="3",phase="bwd",what="w",again="true"}; a label of ragged rows stays. */
 static void label_recomputed(struct recompute *c, int32_t at)
 {
     static const char *const keys[] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "again"};
@@ -111,7 +112,7 @@ static void label_recomputed(struct recompute *c, int32_t at)
 
 static int32_t recompute(struct recompute *c, int32_t at, int32_t layer);
 
-/* The same instruction of what a user of some layer finds, under a name. */
+/* Writes an instruction again, with the operands that a user in this layer gets. */
 static int32_t write_again(struct recompute *c, int32_t at, int32_t layer, const char *name)
 {
     const struct module *from = c->edit.from;
@@ -121,7 +122,7 @@ static int32_t write_again(struct recompute *c, int32_t at, int32_t layer, const
     return edit_add(&c->edit, i->opcode, name, edit_shape(&c->edit, i->shape), i->operands);
 }
 
-/* The value for a user of some layer in the backward pass: as it was kept, or recomputed from what was. */
+/* The value that a user in this layer of the backward pass gets: kept, or recomputed from kept values. */
 static int32_t recompute(struct recompute *c, int32_t at, int32_t layer)
 {
     struct fact *fact = fact_of(c, at);

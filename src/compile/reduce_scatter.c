@@ -8,17 +8,17 @@
 
 /* What is known of an instruction. */
 struct disguise {
-    int32_t users; /* how many operands it is, and one more for a root */
-    int32_t slice; /* of an all-reduce the slice that goes with it, else -1; and the dim that is scattered */
-    int dim;
-    bool gone;     /* left out */
+    int32_t users; /* operands of other instructions that it is, plus one if it is a root */
+    int32_t slice; /* for an all-reduce: the slice that makes it a reduce-scatter; -1: none */
+    int dim;       /* the dim that is scattered */
+    bool gone;     /* it is left out */
     bool released; /* it has lost a user */
 };
 
 struct disguises {
     const struct module *module;
     struct disguise *of; /* [instructions] */
-    int64_t *offset;     /* [devices] what instruction `known` is on each; many slices share one offset */
+    int64_t *offset;     /* [devices] the value of instruction `known` on each; many slices share an offset */
     int32_t known;
 };
 
@@ -42,7 +42,7 @@ static int count_users(struct disguises *d, struct status *st)
     return 0;
 }
 
-/* Is the whole number that an instruction computes known on every device? Then it is in d->offset. */
+/* Finds the whole number that an instruction gives on each device, in d->offset; false if it is not known on all. */
 static bool find_offsets(struct disguises *d, int32_t instruction)
 {
     const struct module *module = d->module;
@@ -61,8 +61,8 @@ static bool find_offsets(struct disguises *d, int32_t instruction)
     return true;
 }
 
-/* Does each device of the groups take the part of its place? The offset of a whole dim is 0 on all devices, or is clamped
- * to that. */
+/* Does each device take the part that corresponds to its place in its group? Offsets in dims that are taken whole need no
+ * check: they are 0, or clamped to it. */
 static bool takes_own_part(struct disguises *d, int32_t slice, int dim, const struct groups *groups,
                            int64_t part)
 {
@@ -74,7 +74,7 @@ static bool takes_own_part(struct disguises *d, int32_t slice, int dim, const st
     return true;
 }
 
-/* The one dim in which a slice is smaller than what it is taken from, by a factor; -1 if it is not one. */
+/* The only dim in which a slice is smaller than its operand, by this factor; -1: there is none, or several. */
 static int find_cut(const struct module *module, int32_t slice, int64_t factor)
 {
     const struct shape *whole = module_shape_of(module, module_operand(module, slice, 0));
@@ -118,7 +118,7 @@ static int examine(struct disguises *d, int32_t slice, int *found, struct status
     return 0;
 }
 
-/* One user less of each operand from `first` on. */
+/* Takes a user from each operand from `first` on. */
 static void release(struct disguises *d, int32_t instruction, int first)
 {
     for (int o = first; o < module_at(d->module, instruction)->operands; o++) {
@@ -128,7 +128,7 @@ static void release(struct disguises *d, int32_t instruction, int first)
     }
 }
 
-/* Offsets that nothing reads any more, and what only they read. */
+/* Drops the offsets that nothing reads any more, and what only they read. */
 static void drop_offsets(struct disguises *d)
 {
     for (int32_t i = d->module->instructions - 1; i >= 0; i--) {
@@ -142,7 +142,7 @@ static void drop_offsets(struct disguises *d)
     }
 }
 
-/* The reduce-scatter has the name and the shape of the slice, and all else of the all-reduce. */
+/* Writes a reduce-scatter with the name and the shape of the slice and everything else of the all-reduce. */
 static void write_scatter(struct edit *edit, const struct disguises *d, int32_t reduce)
 {
     const struct module *from = edit->from;
