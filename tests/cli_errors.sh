@@ -232,7 +232,7 @@ try '--offset does not apply together with --perm' eval ppermute --mesh i=2 --in
 
 # A double has 17 significant digits, and no number has none.
 for digits in 0 18 2147483647; do
-    try "--digits $digits: a number has 1 to 17 significant digits" run all-gather --slice 4x4 --size 1MiB --csv out.csv --digits $digits
+    try "--digits $digits: write 1 to 17" run all-gather --slice 4x4 --size 1MiB --csv out.csv --digits $digits
 done
 
 # What takes longer than it may is given up, in either engine.

@@ -43,6 +43,8 @@ tp=3 does not divide 64 heads||--slice 3x4x4 --mesh fsdp=16,tp=3
 are no whole sequences of 4096 each; give 4096 tokens a chip||--tokens-per-chip 2048
 give 8192 tokens a chip||--micro-batches 2
 --micro-batches 0: write 1 to 1024||--micro-batches 0
+--prefetch 1025: write 0 to 1024||--prefetch 0,1025
+--prefetch 1025: write 0 to 1024|$a prefetch: 1025|
 'batch:' is missing|/tokens-per-chip/d|
 are no whole sequences of 4096|s/tokens-per-chip.*/batch: 60/|
 unknown name 'expert'; the nearest are experts|$a moe: {expert: 8}|

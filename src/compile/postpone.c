@@ -130,8 +130,7 @@ static void write_entry(struct postpone *p)
 static int open_postpone(struct postpone *p, const struct module *in, int layers, struct status *st)
 {
     const struct computation *entry = &in->computation[in->entry];
-    *p = (struct postpone){
-        .from = in, .entry = entry, .layers = layers < entry->count ? layers : entry->count};
+    *p = (struct postpone){.from = in, .entry = entry, .layers = layers};
     p->follow = malloc(((size_t)entry->count + 1) * sizeof *p->follow);
     p->pending = malloc(((size_t)entry->count + 1) * sizeof *p->pending);
     if (!p->follow || !p->pending)

@@ -81,8 +81,7 @@ static void write_entry(struct prefetch *p)
 
 int pass_prefetch(const struct module *in, int layers, struct module *out, struct status *st)
 {
-    int32_t most = in->computation[in->entry].count;
-    struct prefetch p = {.layers = layers < most ? layers : most};
+    struct prefetch p = {.layers = layers};
     int code = async_open(&p.async, in, out, st);
     if (code == 0)
         code = gathers_init(&p.gathers, in, st);

@@ -322,16 +322,13 @@ static int sweep_grid(struct sweep *sweep, struct settings *settings, struct sta
 
 static int sweep(struct settings *settings, struct status *st)
 {
-    int jobs = settings_integer(settings, "jobs");
-    if (jobs < 1 || jobs > WORKERS_MAX)
-        return status_fail(st, STATUS_INPUT, "-j %d: write 1 to %d", jobs, WORKERS_MAX);
     if (settings_text(settings, "html") &&
         (!settings_text(settings, "csv") || rows_take_stdout(settings, "csv")))
         return status_fail(st, STATUS_INPUT, "--html shows what is in the CSV; give --csv a file, too");
     struct sweep *sweep = calloc(1, sizeof *sweep);
     if (!sweep)
         return status_nomem(st);
-    sweep->jobs = jobs;
+    sweep->jobs = settings_integer(settings, "jobs");
     int code = sweep_grid(sweep, settings, st);
     sweep_file_abandon(&sweep->file);
     catalog_free(&sweep->catalog);

@@ -264,9 +264,6 @@ int outputs_init(struct outputs *outputs, struct settings *settings, struct stat
 int outputs_open(struct outputs *outputs, struct status *st)
 {
     outputs->csv.digits = settings_integer(outputs->grid.settings, "digits");
-    if (outputs->csv.digits < 1 || outputs->csv.digits > DBL_DECIMAL_DIG)
-        return status_fail(st, STATUS_INPUT, "--digits %d: a number has 1 to %d significant digits",
-                           outputs->csv.digits, DBL_DECIMAL_DIG);
     outputs->file = calloc((size_t)outputs->grid.points, sizeof *outputs->file);
     int code =
         outputs->file ? rows_open(outputs->grid.settings, "csv", &outputs->csv.output, st) : status_nomem(st);

@@ -83,15 +83,6 @@ static int begin_routing(struct experts *x, struct status *st)
     return code < 0 ? node_prefix(node_get(x->root, "capacity-factor"), st, code) : 0;
 }
 
-/* One chunk, unless the point says otherwise; the option's default is for loops of all-reduces. */
-static int read_chunks(struct experts *x, const struct point *point, struct status *st)
-{
-    x->chunks = option_is_given(point, "chunks") ? point->schedule.chunks : 1;
-    return x->chunks >= 1 && x->chunks <= OVERLAP_CHUNKS
-               ? 0
-               : status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", x->chunks, OVERLAP_CHUNKS);
-}
-
 /* Reads or draws a layer's routing. For times alone, only the numbers of rows are needed, not the rows
  * themselves. */
 static int read_routing(const struct experts *x, const struct node *node, const struct point *point,
@@ -208,8 +199,9 @@ int experts_read_routing(struct experts *x, const struct axis_list *tokens, cons
     struct model_experts *e = x->model->experts = calloc(1, sizeof *e);
     if (!e)
         return status_nomem(st);
-    if (begin_routing(x, st) < 0 || read_chunks(x, point, st) < 0)
+    if (begin_routing(x, st) < 0)
         return st->code;
+    x->chunks = option_is_given(point, "chunks") ? point->schedule.chunks : 1; /* the default is for loops */
     e->tokens = *tokens;
     e->chunks = x->chunks;
     if (groups_over_axes(&x->model->axes, &x->over, &e->groups, st) < 0 || read_routings(x, point, st) < 0)

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "model/transformer.h"
 
-enum { LAYERS_MOST = 1024, MICRO_BATCHES_MOST = 1024 };
+enum { LAYERS_MOST = 1024 };
 #define SIZE_MOST 0x1p32
 
 /* mla: {q-rank: 1536, kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}: each head has keys of its own. */
@@ -287,9 +287,6 @@ static int read_tokens(const struct node *root, const struct point *point, struc
     const struct front_key batch[] = {
         {"batch", FRONT_COUNT, &sequences, "the sequences of a step, or tokens-per-chip", .most = SIZE_MOST}};
     t->micro_batches = point->schedule.micro_batches;
-    if (t->micro_batches < 1 || t->micro_batches > MICRO_BATCHES_MOST)
-        return status_fail(st, STATUS_INPUT, "--micro-batches %d: write 1 to %d",
-                           point->schedule.micro_batches, MICRO_BATCHES_MOST);
     t->tokens = point->work.tokens_per_chip * chips;
     if (t->tokens <= 0) {
         if (FRONT_READ(root, batch, st) < 0)

@@ -127,7 +127,11 @@ static int parse(const struct option_row *option, const char *text, union value 
         return st->code < 0 ? status_prefix(st, "%s: ", what) : 0;
     case OPTION_COUNT:
     case OPTION_INTEGER:
-        return parse_integer(what, text, option->kind == OPTION_COUNT ? 0 : INT_MIN, &value->count, st);
+        code = parse_integer(what, text, option->kind == OPTION_COUNT ? 0 : INT_MIN, &value->count, st);
+        if (code == 0 && option->most && (value->count < option->least || value->count > option->most))
+            return status_fail(st, STATUS_INPUT, "%s %d: write %d to %d", what, value->count, option->least,
+                               option->most);
+        return code;
     case OPTION_BYTES:
         code = units_parse_size(what, text, &value->bytes, st);
         if (code == 0 && value->bytes == 0)

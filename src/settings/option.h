@@ -103,6 +103,7 @@ struct option_row {
     unsigned ops;      /* enum op_set: the ops it applies to; 0: any op, as for files and workers */
     enum option_kind kind;
     enum option_list list;
+    int least, most; /* OPTION_COUNT: its bounds; most 0: none above */
     /* Conflicts. The option has no meaning unless needs[0] is given or, if values follow in `needs`, has one
      * of these values (its fallback counts); with `needs_ops` this only holds for those ops. It also has no
      * meaning if one of `excludes` is given. */

@@ -3,6 +3,11 @@
  * name. */
 #include "settings/option.h"
 
+#include <float.h>
+
+#include "base/workers.h"
+#include "compile/pass.h"
+
 const char *const option_group_titles[GROUP_OUTPUT + 1] = {
     [GROUP_WORK] = "What runs:",
     [GROUP_MACHINE] = "On which slice:",
@@ -136,7 +141,8 @@ const struct option_row option_table[] = {
      .needs = {"strategy", "auto", "uni", "bidi", "bidi-half"},
      .doc = "matmul, model: overlapped all-reduces are scatter-gather loops, or chunks"},
     {.name = "chunks", .argument = "N", .fallback = "4", .kind = OPTION_COUNT, .list = LIST_COMMA, OF_SCHEDULE(chunks),
-     .commands = FOR_MODELS, .ops = ON_MATMUL | ON_MODEL, .needs = {"all-reduce", "chunks"}, .needs_ops = ON_MATMUL,
+     .least = 1, .most = OVERLAP_CHUNKS, .commands = FOR_MODELS, .ops = ON_MATMUL | ON_MODEL,
+     .needs = {"all-reduce", "chunks"}, .needs_ops = ON_MATMUL,
      .doc = "matmul, model: number of pieces of the output with --all-reduce chunks; experts: number of parts in which rows are sent, 1 unless given"},
     {.name = "loop", .argument = "NAME", .fallback = "unrolled", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      OF_SCHEDULE(loop), .values = "unrolled xla", .commands = FOR_MODELS, .ops = ON_MATMUL | ON_MODEL,
@@ -166,7 +172,7 @@ const struct option_row option_table[] = {
      OF_SCHEDULE(combine), .commands = FOR_MODELS, .ops = ON_MODEL,
      .doc = "model: gather all weights of a layer in one collective; off: one for each weight"},
     {.name = "prefetch", .argument = "N", .fallback = "0", .kind = OPTION_COUNT, .list = LIST_COMMA,
-     OF_SCHEDULE(prefetch), .all = "0,1,2", .commands = FOR_MODELS, .ops = ON_MODEL,
+     .most = 1024, OF_SCHEDULE(prefetch), .all = "0,1,2", .commands = FOR_MODELS, .ops = ON_MODEL,
      .doc = "model: gather weights N layers ahead of their use, and finish sums of gradients N layers later, beside other computes; 0: no overlap; all: 0,1,2"},
     {.name = "async", .argument = "NAME", .fallback = "all", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      OF_SCHEDULE(async), .values = "all permutes", .commands = FOR_MODELS, .ops = ON_MATMUL | ON_MODEL,
@@ -181,7 +187,7 @@ const struct option_row option_table[] = {
      OF_WORK(tokens_per_chip), .commands = FOR_MODELS, .ops = ON_MODEL | ON_PARTS,
      .doc = "transformer: tokens per step divided by the number of JAX devices; default: what the file says, or its batch"},
     {.name = "micro-batches", .argument = "N", .fallback = "1", .kind = OPTION_COUNT, .list = LIST_COMMA,
-     OF_SCHEDULE(micro_batches), .all = "1,2,4,8,16", .commands = FOR_MODELS, .ops = ON_MODEL | ON_PARTS,
+     .least = 1, .most = 1024, OF_SCHEDULE(micro_batches), .all = "1,2,4,8,16", .commands = FOR_MODELS, .ops = ON_MODEL | ON_PARTS,
      .doc = "transformer: number of parts of the batch, one after the other, whose gradients are added up; all: 1,2,4,8,16"},
     {.name = "head", .argument = "on|off", .fallback = "on", .kind = OPTION_FLAG, OF_WORK(head), .commands = FOR_MODELS,
      .ops = ON_MODEL | ON_PARTS, .doc = "transformer: include the time of embedding, logits and loss"},
@@ -223,7 +229,8 @@ const struct option_row option_table[] = {
     {.name = "time-limit", .argument = "60s", .fallback = "60s", .kind = OPTION_TIME, OF_ENGINE(time_limit_s),
      .commands = FOR_LIMITS, .ops = ON_ANY, .doc = "give up a point after this long; 0s: never"},
     {.name = "in-flight", .argument = "N", .fallback = "1", .kind = OPTION_COUNT, .list = LIST_COMMA,
-     OF_SCHEDULE(in_flight), .commands = FOR_POINTS, .ops = ON_PARTS, .doc = "parts: at most N batches in flight"},
+     .least = 1, .most = 64, OF_SCHEDULE(in_flight), .commands = FOR_POINTS, .ops = ON_PARTS,
+     .doc = "parts: at most N batches in flight"},
     {.name = "host-transfer", SWITCH, OF_SCHEDULE(host_transfer), .commands = FOR_POINTS, .ops = ON_PARTS,
      .doc = "parts: transfers go through the hosts by PCIe, and the loop waits for them"},
     {.name = "draws", .argument = "N", .fallback = "0", .kind = OPTION_COUNT, .group = GROUP_WORK, .commands = FOR_RUN,
@@ -233,7 +240,7 @@ const struct option_row option_table[] = {
      .commands = FOR_LIMITS, .ops = ON_ANY,
      .doc = "memory limit of a point; default: the free memory of the machine, divided among --jobs, at most 4 GiB"},
     {.name = "jobs", .letter = 'j', .argument = "N", .fallback = "1", .kind = OPTION_COUNT, .group = GROUP_ENGINE,
-     .commands = FOR_SWEEP, .doc = "simulations at a time"},
+     .least = 1, .most = WORKERS_MAX, .commands = FOR_SWEEP, .doc = "simulations at a time"},
 
     {.name = "shard", .argument = "I/N", .group = GROUP_ENGINE, .commands = FOR_SWEEP,
      .doc = "every Nth point only, from the Ith on: 0/16 to 15/16; icisim merge puts the files together"},
@@ -242,7 +249,7 @@ const struct option_row option_table[] = {
      .commands = FOR_POINTS | FOR_TIMES | FOR_VALIDATE | FOR_MERGE, .excludes = {"dump-program"},
      .doc = "one row a point, in SI units; - is stdout, and then no table"},
     {.name = "digits", .argument = "N", .fallback = "9", .kind = OPTION_COUNT, .group = GROUP_OUTPUT,
-     .commands = FOR_RUN | FOR_COMPARE, .ops = ON_ANY, .needs = {"csv"},
+     .least = 1, .most = DBL_DECIMAL_DIG, .commands = FOR_RUN | FOR_COMPARE, .ops = ON_ANY, .needs = {"csv"},
      .doc = "significant digits of the numbers in a CSV; with 17 they are those of the library, to the bit"},
     {.name = "top", .argument = "N", .kind = OPTION_COUNT, .group = GROUP_OUTPUT, .commands = FOR_RUN | FOR_SWEEP,
      .ops = ON_ANY, .excludes = {"shard", "resume", "slurm", "dump-program", "draws"},

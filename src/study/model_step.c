@@ -9,14 +9,6 @@
 #include "hlo/tally.h"
 #include "settings/option.h"
 
-static int check_chunks(const struct point *point, struct status *st)
-{
-    if (point->schedule.chunks >= 1 && point->schedule.chunks <= OVERLAP_CHUNKS)
-        return 0;
-    return status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", point->schedule.chunks,
-                       OVERLAP_CHUNKS);
-}
-
 static int refuse_loops(const char *option, struct status *st)
 {
     return status_fail(st, STATUS_INPUT,
@@ -34,8 +26,6 @@ static int read_strategy(struct model_step *step, struct status *st)
     if (way < 0)
         return way;
     step->asked = (enum overlap_way)way;
-    if (check_chunks(step->point, st) < 0)
-        return st->code;
     for (size_t i = 0; i < sizeof loops / sizeof *loops && way == OVERLAP_NAIVE; i++)
         if (option_is_given(step->point, loops[i]))
             return refuse_loops(loops[i], st);
@@ -158,7 +148,7 @@ int model_step_open_chain(struct model_step *step, const struct point *point, co
     *step = (struct model_step){.point = point, .mesh = mesh, .base = *module, .of_chain = true};
     *module = (struct module){0};
     int way = pass_way_by_name(point->schedule.strategy, st);
-    if (way < 0 || check_chunks(point, st) < 0)
+    if (way < 0)
         return st->code;
     step->asked = (enum overlap_way)way;
     return reserve(step, st);

@@ -120,15 +120,14 @@ static int read_price(const char *text, const char *chip, double *usd, struct st
  * as can be compared. */
 static int read_model(struct module_job *m, const struct job *job, struct status *st)
 {
-    enum { FIRST_LAYERS = 5, AHEAD = 1 << 20 };
+    enum { FIRST_LAYERS = 5 };
     const struct point *point = job->point;
     m->model = job->options.model;
     m->model.rows_that_come = !m->model.numbers;
     m->model.hbm_bytes = chip_hbm_limit_bytes(job->machine.chip) / job->machine.mesh.cores;
     m->model.vmem_bytes = (double)job->machine.chip->vmem_bytes;
     if (job->options.few_layers && !point->schedule.unroll) {
-        int ahead = point->schedule.prefetch < AHEAD ? point->schedule.prefetch : AHEAD;
-        m->model.layers_most = FIRST_LAYERS + 2 * ahead;
+        m->model.layers_most = FIRST_LAYERS + 2 * point->schedule.prefetch;
         m->model.same_time = true;
     }
     snprintf(m->path, sizeof m->path, "%s", point->work.file);

@@ -316,8 +316,6 @@ int parts_open(struct parts *s, const struct point *point, const struct machine 
     int code = document_load(&document, point->work.file, st);
     if (code == 0)
         code = read_file(s, document.root, st);
-    if (code == 0 && (point->schedule.in_flight < 1 || point->schedule.in_flight > 64))
-        code = status_fail(st, STATUS_INPUT, "--in-flight %d: write 1 to 64", point->schedule.in_flight);
     if (code == 0 && point->schedule.host_transfer && !(machine->chip->pcie_Bps > 0))
         code = status_fail(st, STATUS_INPUT,
                            "--host-transfer: the chip's file has no pcie_bandwidth; give it one");
