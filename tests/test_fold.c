@@ -96,21 +96,29 @@ static void uniform_program_folds_to_one_chip(void)
     teardown(&w);
 }
 
-static void lines_do_not_fold(void)
+static void lines_in_use_do_not_fold(void)
 {
     struct world w;
+    uint8_t starts[24];
     setup(&w, 4, 2, 3, false);
     send(&w, (struct hop){1, 1}, amount_of(3000), WHERE_ALL);
-    folds_to(&w, 4, 1, 3); /* the two chips of y are alike */
+    folds_to(&w, 1, 1, 1); /* the two chips of y are alike, and nothing goes along x or z */
+    for (int chip = 0; chip < 24; chip++)
+        starts[chip] = chip < 6;
+    send(&w, (struct hop){0, 1}, amount_of(3000), program_mask(&w.program, starts)); /* from x = 0 to x = 1 */
+    folds_to(&w, 4, 1, 1);
+    CU_ASSERT_EQUAL(fold_moved(&w.fold, 0, 2, 4), 3); /* z = 0 to 2, so z = 1 to 0; y = 1 stays */
     teardown(&w);
-    setup(&w, 4, 1, 5, false);
-    program_add(&w.program, (struct op){.kind = OP_COMPUTE,
-                                        .where = WHERE_ALL,
-                                        .towards = {0, NO_TABLE},
-                                        .amount = amount_of(1e-6),
-                                        .payload = NO_PAYLOAD});
-    folds_to(&w, 4, 1, 5);
-    CU_ASSERT_EQUAL(w.fold.program.ops, 0); /* nothing was copied */
+}
+
+static void programs_that_do_not_fold_are_not_copied(void)
+{
+    struct world w;
+    uint8_t first[4] = {1};
+    setup(&w, 4, 1, 1, false);
+    send(&w, (struct hop){0, 1}, amount_of(3000), program_mask(&w.program, first));
+    folds_to(&w, 4, 1, 1);
+    CU_ASSERT_EQUAL(w.fold.program.ops, 0);
     teardown(&w);
 }
 
@@ -285,7 +293,8 @@ static void random_programs_take_the_same_time(void)
     CU_ASSERT(folds > programs / 4); /* else little was tested */
 }
 
-SUITE("fold", TEST(uniform_program_folds_to_one_chip), TEST(lines_do_not_fold), TEST(directions_stay_apart),
+SUITE("fold", TEST(uniform_program_folds_to_one_chip), TEST(lines_in_use_do_not_fold),
+      TEST(programs_that_do_not_fold_are_not_copied), TEST(directions_stay_apart),
       TEST(a_mask_breaks_its_axes_only), TEST(ragged_bytes_do_not_fold),
       TEST(entries_under_a_mask_do_not_count), TEST(route_tables_fold_as_they_repeat),
       TEST(a_slow_link_does_not_fold), TEST(random_programs_take_the_same_time))

@@ -116,23 +116,13 @@ double *metrics_link_bytes(const struct program *program, struct status *st)
     return NULL;
 }
 
-/* The axes whose links the program's routes take. */
-static void axes_in_use(const struct program *program, bool used[SLICE_AXES])
-{
-    for (int a = 0; a < SLICE_AXES; a++)
-        used[a] = false;
-    for (int32_t h = 0; h < program->hops; h++)
-        if (program->hop[h].delta != 0)
-            used[program->hop[h].axis] = true;
-}
-
 /* Computes link use from link bytes. A link of the quotient stands for `orbit` links, so sums are multiplied
  * by that. */
 static void link_use(struct metrics *m, const struct program *program, const double link_bytes[], int orbit)
 {
     const struct slice *slice = program->slice;
     bool used[SLICE_AXES];
-    axes_in_use(program, used);
+    program_axes(program, used);
     double bytes = 0, frac = 0;
     int links = 0;
     for (int link = 0; link < slice_link_ids(slice); link++) {

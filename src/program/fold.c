@@ -153,9 +153,11 @@ static int widen_for_links(const struct slice *slice, int period[SLICE_AXES], st
 static int find_periods(struct fold *fold, const struct program *program, struct status *st)
 {
     const struct slice *slice = program->slice;
+    bool used[SLICE_AXES];
+    program_axes(program, used);
     for (int a = 0; a < SLICE_AXES; a++) {
         fold->span[a] = slice->len[a];
-        fold->period[a] = a < slice->axes && slice_moved(slice, 0, a, 1) < 0 ? slice->len[a] : 1;
+        fold->period[a] = used[a] && slice_moved(slice, 0, a, 1) < 0 ? slice->len[a] : 1;
     }
     if (widen_for_links(slice, fold->period, st) < 0)
         return st->code;
@@ -310,6 +312,8 @@ int fold_moved(const struct fold *fold, int from, int to, int chip)
     memcpy(whole.len, fold->span, sizeof whole.len);
     for (int a = 0; a < fold->axes; a++) {
         int places = slice_coord(&whole, to, a) - slice_coord(&whole, from, a);
+        whole.wrap[a] |=
+            places != 0; /* chips of a line that nothing is sent along also stand for one another */
         chip = places ? slice_moved(&whole, chip, a, places) : chip;
     }
     return chip;

@@ -10,8 +10,9 @@
  * the end of its cable), and a flow that passes several links of one orbit passes the same quotient link
  * several times. Engines run the quotient like any program.
  *
- * A ring folds, and so does an axis of two chips, which swap places. A line does not, nor does any axis along
- * which a mask, a table or a slow link breaks the symmetry; the other axes still may.
+ * A ring folds, and so do an axis of two chips, which swap places, and a line that no route goes along. Other
+ * lines do not, nor does any axis along which a mask, a table or a slow link breaks the symmetry; the other
+ * axes still may.
  *
  * Units: none. Errors: STATUS_NOMEM. Ownership: the caller's struct, freed with fold_free(), also after a
  * failure or when zeroed. It must not be moved, since its program points at its slice. It keeps no pointer to

@@ -333,6 +333,8 @@ int32_t program_depths(const struct program *program, int32_t depth[]);
 bool op_crosses_links(const struct program *program, const struct op *op);
 bool program_has_computes(const struct program *program);
 int program_longest_route(const struct program *program); /* in links */
+/* The axes whose links the routes take. */
+void program_axes(const struct program *program, bool used[SLICE_AXES]);
 
 /* Invariants: every index is in range, every dependency points back, every route in use exists on the slice,
  * amounts are finite and not negative, payloads put as many elements as they take, and no more than their

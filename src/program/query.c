@@ -25,6 +25,15 @@ int program_longest_route(const struct program *program)
     return longest;
 }
 
+void program_axes(const struct program *program, bool used[SLICE_AXES])
+{
+    for (int a = 0; a < SLICE_AXES; a++)
+        used[a] = false;
+    for (int32_t h = 0; h < program->hops; h++)
+        if (program->hop[h].delta != 0)
+            used[program->hop[h].axis] = true;
+}
+
 /* Used instead of a loop over all chips where they share route and amount: for a pod that would be 10^7
  * routes. */
 int64_t op_takers(const struct program *program, const struct op *op)
