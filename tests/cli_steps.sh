@@ -72,7 +72,16 @@ done | awk '{ off = $2 / $3 - 1; if (off < 0) off = -off; if (off > 0.05) print 
     END { if (rows < 12) print rows " rows" }' >"$scratch/off"
 [ ! -s "$scratch/off" ] || fail "memory of pairs: $(cat "$scratch/off")"
 
-# These ran. (v3-128B-8x8 is over: with the Adam that its file says, parameters and state alone are 12.9 of its 16 GB.)
+# What is over says what would fit, and that takes what it says: replicas of 8B x 12 B with ZeRO-1
+replicas=(workloads/llama-8b.yaml --chip v5p --slice 4x4x4 --mesh dp=64)
+refused_for="$("$icisim" run "${replicas[@]}" 2>&1 >/dev/null)"
+sharded=$(cell memory_bytes "${replicas[@]}" --shard-optimizer dp | awk '{ printf "%.4g", $1 * 1e-9 }')
+[[ $refused_for = *"; with --shard-optimizer dp it takes $sharded GB" ]] || fail "$refused_for, not $sharded"
+
+# These ran. v3-128B-8x8 is over with AdamW: 12 B of 137.96e9 parameters / 128 cores and 4 B of their gradients are 17.25 of 16 GB. It is
+# lingvo's DenseLm128B8x8, which ran with Adafactor without momentum (lm/params/synthetic_packed_input.py).
+[[ $("$icisim" run "$steps/v3-128B-8x8.yaml" 2>&1 >/dev/null) = *"alone take 17.25 GB: with --optimizer adafactor it takes 11.48 GB; or "* ]] ||
+    fail "what would make v3-128B-8x8 fit"
 for step in v5e-64B v5p-405B-512 v5p-64B-64 v5p-l2-70B-512 v6e-gpt3-256 v6e-mistral7B-8 v7x-405B-256; do
     fit=$(cell memory_fit "$steps/$step.yaml")
     [ "$fit" = fits ] || [ "$fit" = tight ] || fail "$step: $fit"

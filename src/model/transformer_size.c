@@ -201,14 +201,20 @@ static void size_head(const struct transformer *t, double bytes[MEMORY_KINDS])
     bytes[MEMORY_LOGITS] = (fetched ? 2 : 1) * tokens * ceil((double)t->vocabulary / tp) * of_type;
 }
 
+static double all_state_bytes(const struct transformer *t)
+{
+    double sum = 0;
+    for (enum weight_id id = 0; id < WEIGHTS; id++)
+        sum += transformer_state_bytes(t, id) * (double)transformer_layers_with(t, id);
+    return sum;
+}
+
 static void size_memory(const struct transformer *t, enum remat remat, int ahead, double bytes[MEMORY_KINDS])
 {
-    double held = held_elements(t, 0, WEIGHTS), state_bytes = 0;
-    for (enum weight_id id = 0; id < WEIGHTS; id++)
-        state_bytes += transformer_state_bytes(t, id) * (double)transformer_layers_with(t, id);
+    double held = held_elements(t, 0, WEIGHTS);
     double loop[MEMORY_KINDS] = {
         [MEMORY_PARAMETERS] = held * dtype_info(t->params)->bytes,
-        [MEMORY_STATE] = state_bytes,
+        [MEMORY_STATE] = all_state_bytes(t),
         [MEMORY_GATHERED] = t->params != t->compute ? held_elements(t, 0, BLOCK_WEIGHTS) * type_bytes(t) : 0,
         [MEMORY_ACTIVATIONS] = all_kept_bytes(t, remat)};
     double head[MEMORY_KINDS], loop_bytes = 0, head_bytes = 0;
@@ -226,6 +232,11 @@ void transformer_size(const struct transformer *t, int ahead, struct model_size 
 {
     for (enum remat remat = 0; remat < REMATS; remat++)
         size_memory(t, remat, ahead, size->memory_bytes[remat]);
+    struct transformer sharded = *t, factored = *t;
+    sharded.sharded = true;
+    factored.optimizer = OPTIMIZER_ADAFACTOR;
+    size->sharded_state_bytes = all_state_bytes(&sharded);
+    size->factored_state_bytes = all_state_bytes(&factored);
     double with = (double)transformer_layers_with(t, WEIGHT_ROUTER);
     double forward = ((double)t->layers - with) * transformer_block_flops(t, false);
     forward += with > 0 ? with * transformer_block_flops(t, true) : 0;

@@ -120,6 +120,7 @@ const struct column columns[] = {
      .meaning = "model on the measured profile: what published steps like it were missed by, in the median, each by what other chips' rows say (icisim validate --steps)"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,"},
+    {.kind = COLUMN_TEXT, OF(defaults), .place = 39, .heading = "by default", .spare = 1, .common = "by default %s,"},
     {.kind = COLUMN_TEXT, OF(typical_error), .place = 75, .heading = "published steps missed by",
      .common = "published steps missed by: %s,"},
     {.kind = COLUMN_TEXT, OF(compute_from), .place = 74, .heading = "compute from", .common = "compute from %s,"},

@@ -7,6 +7,7 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "machine/roofline.h"
+#include "settings/option.h"
 #include "study/time_breakdown.h"
 #include "study/validate.h"
 
@@ -27,27 +28,58 @@ static void print_spent(const struct time_breakdown *spent, char *text, size_t r
     text_add(text, room, "%srest=%.6g", spent->lists ? " " : "", spent->rest_s);
 }
 
-/* Suggestions that would make the step fit, in words. */
-static void print_cure(const struct model *model, char *text, size_t room)
+/* "prefetch=0 head=on": what a step counts and recomputes where no option says it. */
+static void print_defaults(const struct point *point, char *text, size_t room)
 {
+    static const char *const deciding[] = {"prefetch", "head", "elementwise", "remat"};
+    *text = '\0';
+    for (size_t i = 0; i < sizeof deciding / sizeof *deciding; i++)
+        if (!option_is_given(point, deciding[i]))
+            text_add(text, room, "%s%s=%s", *text ? " " : "", deciding[i],
+                     option_by_name(deciding[i])->fallback);
+}
+
+/* "with --remat full it takes 8 GB": the first kind of recomputation from `first` on that fits with this much state.
+ */
+static bool print_fitting(const struct model *model, enum remat first, double state_bytes, const char *option,
+                          char *text, size_t room)
+{
+    double spared = model->size.memory_bytes[first][MEMORY_STATE] - state_bytes;
+    for (enum remat remat = first; remat < REMATS; remat++) {
+        double bytes = model_memory_bytes(&model->size, remat) - spared;
+        bool more = remat > model->remat;
+        if (memory_fit(bytes, model->options.hbm_bytes) == MEMORY_OVER)
+            continue;
+        snprintf(text, room, "with%s%s%s it takes %.4g GB", more ? " --remat " : "",
+                 more ? pass_remat_name(remat) : "", option, bytes * 1e-9);
+        return true;
+    }
+    return false;
+}
+
+/* Suggestions that would make the step fit, in words. */
+static void print_cure(const struct model *model, bool any_remat, char *text, size_t room)
+{
+    enum remat first = any_remat ? REMAT_NONE : model->remat;
     const struct model_size *size = &model->size;
-    double hbm = model->options.hbm_bytes;
     const double *kind = size->memory_bytes[model->remat];
-    for (int remat = (int)model->remat + 1; remat < REMATS; remat++)
-        if (memory_fit(model_memory_bytes(size, (enum remat)remat), hbm) != MEMORY_OVER) {
-            snprintf(text, room, "with --remat %s it takes %.4g GB", pass_remat_name((enum remat)remat),
-                     model_memory_bytes(size, (enum remat)remat) * 1e-9);
-            return;
-        }
-    double held = kind[MEMORY_PARAMETERS] + kind[MEMORY_GRADIENTS] + kind[MEMORY_STATE];
-    if (held > hbm)
+    double state = kind[MEMORY_STATE], held = kind[MEMORY_PARAMETERS] + kind[MEMORY_GRADIENTS] + state;
+    char factored[RESULT_LINE / 4] = "";
+    if (print_fitting(model, model->remat, state, "", text, room) ||
+        print_fitting(model, first, size->sharded_state_bytes, " --shard-optimizer dp", text, room))
+        return;
+    if (held > model->options.hbm_bytes) {
+        if (print_fitting(model, first, size->factored_state_bytes, " --optimizer adafactor", factored,
+                          sizeof factored))
+            text_add(factored, sizeof factored, "; or ");
         snprintf(text, room,
-                 "parameters, gradients and state alone take %.4g GB: share them out over more chips of fsdp "
-                 "or tp",
-                 held * 1e-9);
-    else
+                 "parameters, gradients and state alone take %.4g GB: %sshare them out over more chips of "
+                 "fsdp or tp",
+                 held * 1e-9, factored);
+    } else {
         snprintf(text, room, "take fewer tokens at a time: --tokens-per-chip, or more --micro-batches%s",
                  model->remat == REMAT_FULL ? "" : ", with --remat full");
+    }
 }
 
 static int measure_model(const struct job *job, const struct module_job *m, struct result *result,
@@ -62,6 +94,7 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
         return code;
     RESULT_PUT(result->dtype, dtype_info((enum dtype_id)dtype)->name);
     RESULT_PUT(result->remat, pass_remat_name(model->remat));
+    print_defaults(job->point, result->defaults, sizeof result->defaults);
     result->memory_bytes = model_memory_bytes(size, model->remat);
     result->tokens_per_s = size->tokens / result->time_s;
     result->usd_per_Mtoken = m->chip_hour_usd * job->machine.slice.chips / 3600. / result->tokens_per_s * 1e6;
@@ -77,7 +110,7 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
     snprintf(result->memory_fit, sizeof result->memory_fit, "%s", memory_fit_name(fit));
     if (fit == MEMORY_OVER) {
         char cure[RESULT_LINE / 2];
-        print_cure(model, cure, sizeof cure);
+        print_cure(model, job->point->schedule.remat == REMAT_AUTO, cure, sizeof cure);
         snprintf(result->warning, sizeof result->warning,
                  "the step takes %.4g GB of each %s's memory, of which a program may have %.4g GB; %s",
                  result->memory_bytes * 1e-9, m->placement.cores > 1 ? "device" : "chip", hbm * 1e-9, cure);

@@ -76,6 +76,9 @@ struct result {
 
     /* For tables, not in the CSV */
     char typical_error[RESULT_LINE];
+    char defaults
+        [2 *
+         RESULT_WORDS]; /* of a model's step: "prefetch=0 head=on", of those that decide its time, unless given */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
     double engines_off_frac;                      /* with engine both: how far its two are apart (trace.h) */
     char fold[FOLD_TEXT];                         /* "1 of 4096" chips simulated; "" if not folded */
