@@ -8,10 +8,10 @@
  * and a row in the list of job.c. The first one that accepts the text opens the job, which is cheap and finds
  * every fault of the input, and then builds its program.
  *
- * A batch is the points of a grid that share what they have in common. Neighbours in a grid often differ in their size alone.
- * Then chip, slice, mesh, rings and routes are the same, mostly the program's shape too, and so how it folds and what bounds it:
- * that is kept from one point to the next, and only the amounts are new. The caller says which points these are: those of one batch have the same number, which it chooses
- * (job_batch()). Results do not depend on what was kept.
+ * A batch is a run of points that differ only in their size, as neighbours in a grid often do. Their chip, slice, mesh, rings
+ * and routes are the same, mostly also the shape of the program, and so its folding and its bounds: these are kept from one
+ * point to the next, and only the amounts are new. The caller gives the points of a batch the same number (job_batch()).
+ * Results do not depend on what was kept.
  *
  *     struct batch batch = {0};
  *     for (int i = 0; i < points; i++)
@@ -48,14 +48,14 @@ unsigned workload_kind(const char *op);
 
 /* Options of a job besides its point; zeroed: all results, of the whole program. */
 struct job_options {
-    bool
-        few_layers; /* a few of a model's equal layers may stand for all, as long as the times are the same */
+    /* A few of a model's equal layers may stand for all, as long as the times are the same. */
+    bool few_layers;
     bool time_only; /* communication alone is not simulated */
     bool brief;     /* only the times of the run are filled in */
-    double
-        limit_s; /* what is simulated of layers and loops need not be enough where the time is above that; 0: it has to be */
-    bool
-        least; /* collectives of a model's step are waits (compile/lower_least.h), with estimates kept in a table */
+    /* If the time is above this, it may be simulated with too few layers and trips of loops (result.rough); 0: never. */
+    double limit_s;
+    /* Collectives of a model's step are waits (compile/lower_least.h), with estimates kept in a table. */
+    bool least;
     struct least_table *least_table;
     struct engine_watch *watch; /* as in struct engine_limits */
     struct model_options model;
@@ -81,8 +81,8 @@ struct workload {
     const char *name;
     size_t state_bytes;
     bool (*matches)(const struct point *point);
-    unsigned
-        ops; /* enum op_set: options that do not apply to it are refused before anything is opened; 0: by open() */
+    /* Enum op_set: options that do not apply to it are refused before anything is opened; 0: by open(). */
+    unsigned ops;
     const char *called; /* the workload's name in such a fault */
     /* Reads the point; finds every fault of the input. */
     int (*open)(struct job *job, struct status *st);
@@ -127,7 +127,7 @@ struct run {
     struct timing timing; /* of the job's program: the struct must not be moved */
     struct counts counts; /* of its ops */
     struct spent folding, simulating,
-        measuring; /* what it took, if the job is timed; of SimGrid, loading it too */
+        measuring; /* if the job is timed; simulating includes loading SimGrid */
 };
 
 /* Runs a job that was built. The struct is zeroed, or has run the same job before it was varied: then
@@ -157,8 +157,8 @@ struct batch {
     struct run run;
 };
 
-/* Opens batch->job for a point, which the caller builds and runs, as batch->run; after a failure it closes the batch. Points of
- * one number differ in their sizes alone. */
+/* Opens batch->job for a point; the caller builds it and runs it as batch->run, and closes the batch after a failure. Points
+ * with the same number must differ only in size. */
 int batch_open(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
                struct status *st);
 /* Opens, builds and runs, as job_result() does. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The workload "module", and the results of its run besides times: MFU, tokens a second, memory. */
+/* The workload "module", and its results other than times: MFU, tokens per second, memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "study/time_breakdown.h"
 #include "study/validate.h"
 
-/* "tp=0.0123 fsdp=3e-06": seconds by mesh axes, most first. */
+/* "tp=0.0123 fsdp=3e-06": exposed seconds by mesh axes, the most first; `before` stands before each. */
 static void print_exposed(const struct time_breakdown *spent, const char *before, char *text, size_t room)
 {
     for (int i = 0; i < spent->lists; i++)
@@ -28,7 +28,7 @@ static void print_spent(const struct time_breakdown *spent, char *text, size_t r
     text_add(text, room, "%srest=%.6g", spent->lists ? " " : "", spent->rest_s);
 }
 
-/* "prefetch=0 head=on": what a step counts and recomputes where no option says it. */
+/* "prefetch=0 head=on": the values that decide what a step counts and recomputes, of options that are not given. */
 static void print_defaults(const struct point *point, char *text, size_t room)
 {
     static const char *const deciding[] = {"prefetch", "head", "elementwise", "remat"};
@@ -118,7 +118,7 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
     return code;
 }
 
-/* Text that was compiled for the chip fits it, or it was compiled for another. */
+/* Compares the memory of compiled text with the chip's; text that was compiled for another chip may not fit. */
 static void measure_text(const struct job *job, const struct memory_analysis *memory, struct result *result)
 {
     double limit_bytes = chip_device_hbm_bytes(job->machine.chip);
@@ -134,11 +134,11 @@ static void measure_text(const struct job *job, const struct memory_analysis *me
             memory->peak_bytes * 1e-9, job->machine.chip->name, limit_bytes * 1e-9);
 }
 
-/* What of a module's run was exposed over which mesh axes; of a model its MFU, tokens a second, and the memory that a chip needs.
+/* Exposed communication by mesh axes; for a model also MFU, tokens per second, and the memory of a chip.
  *
- *   MFU = operations of the model, forward and backward / (chips x peak x time)
+ *   MFU = FLOPs of the model, forward and backward / (devices x peak x time)
  *
- * as PaLM (Chowdhery et al. 2022) counts it: what is recomputed in the backward pass does not count. */
+ * as PaLM (Chowdhery et al. 2022) defines it: recomputation in the backward pass does not count. */
 static int module_outputs(const struct job *job, const struct trace *trace, struct result *result,
                           struct status *st)
 {
@@ -178,7 +178,7 @@ static void describe_devices(const struct job *job, const struct module_job *m, 
         snprintf(text, RESULT_LINE, "as %.*s says", RESULT_LINE / 2, m->devices);
 }
 
-/* The kind of its rings, unless the text or a search chooses that for each collective. */
+/* The kind of rings, unless the text or a search chooses it for each collective. */
 static const char *schedule_name(const struct module_job *m)
 {
     struct collective_config config;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A workload of parts: what its file says; and of transfers, who has what, and who needs it. */
+/* Reads the file of a workload of parts, and finds the bytes of its transfers from the shardings of their tensors. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "study/module_options.h"
 #include "study/parts.h"
 
-/* Lays the mesh that a part's file says over its chips. */
+/* Lays a part's mesh over its chips. */
 static int lay(struct parts *s, int which, const char *mesh, const char *on, struct status *st)
 {
     const struct slice *slice = &s->machine->slice;
@@ -22,7 +22,7 @@ static int lay(struct parts *s, int which, const char *mesh, const char *on, str
     return code;
 }
 
-/* The step itself; its file's own mesh, chip and the like do not count here. */
+/* Reads a part's step. The mesh, chip and other options in the step's own file do not count. */
 static int read_step(struct parts *s, struct part *part, const struct node *step, struct status *st)
 {
     int code = front_path(step, s->point->work.file, "{}", part->path, st);
@@ -95,7 +95,7 @@ static int read_parts(struct parts *s, const struct node *root, struct status *s
     return code;
 }
 
-/* A transfer between two parts: the one that there is, whose bytes become more, or a new one. */
+/* A transfer between two parts: an existing one, to which bytes are added, or a new one. */
 static struct transfer *add_transfer(struct parts *s, int from, int to, double given_s, struct status *st)
 {
     for (int t = 0; t < s->transfers && isnan(given_s); t++)
@@ -114,7 +114,7 @@ static struct transfer *add_transfer(struct parts *s, int from, int to, double g
     return made;
 }
 
-/* "teacher.y": the part, and the name after it, "" where there is none. */
+/* "teacher.y": the part, and the name of a tensor, or "" if there is none. */
 static int read_end(const struct parts *s, const struct node *node, const char *text, int *part,
                     const char **tensor, struct status *st)
 {
@@ -167,7 +167,7 @@ static int check_sizes(const struct parts *s, const struct handover *h, const st
                             tensor_print(from, &a->axes, text[0]), tensor_print(to, &b->axes, text[1]));
 }
 
-/* Finds the two tensors; of outputs, what the forward pass gives. */
+/* Finds the two tensors; `from` may be an input or the output of the forward pass. */
 static int read_handover(struct parts *s, struct handover *h, const char *from, const char *to,
                          const struct node *node, struct status *st)
 {
@@ -181,7 +181,7 @@ static int read_handover(struct parts *s, struct handover *h, const char *from, 
     return h->to < 0 ? no_tensor(&s->part[h->to_part], to, node, st) : check_sizes(s, h, node, st);
 }
 
-/* Which elements of a dim device `d` holds: [low, high). */
+/* The elements of dim `d` that a device holds: [low, high). */
 static void find_block(const struct tensor *t, const struct axes *axes, int d, int device, int64_t range[2])
 {
     int64_t each = t->dim[d].n / axis_list_size(&t->dim[d].shard, axes);
@@ -189,7 +189,7 @@ static void find_block(const struct tensor *t, const struct axes *axes, int d, i
     range[1] = range[0] + each;
 }
 
-/* The number of a device among those that hold the same block. */
+/* The number of a device among the replicas of its block. */
 static int replica_of(const struct tensor *t, const struct axes *axes, int device, int *replicas)
 {
     struct spec spec = tensor_spec(t);
@@ -201,8 +201,8 @@ static int replica_of(const struct tensor *t, const struct axes *axes, int devic
     return axis_list_position(&rest, axes, device);
 }
 
-/* What each device of the one mesh has of the block that a device of the other needs. Of several that have the same, device j
- * takes it from replica j mod their number. */
+/* Adds the bytes that each device of one mesh holds of the block that each device of the other needs. If there are replicas,
+ * device j takes them from replica j mod their number. */
 static void add_bytes(const struct parts *s, const struct handover *h, double bytes[])
 {
     const struct part *a = &s->part[h->from_part], *b = &s->part[h->to_part];
@@ -252,7 +252,7 @@ static int read_transfer(struct parts *s, const struct node *node, struct status
     return st->code;
 }
 
-/* {time: 20us}: each part hands on to the next. */
+/* {time: 20us}: a transfer from each part to the next. */
 static int read_chain(struct parts *s, const struct node *list, struct status *st)
 {
     double given_s = NAN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The workload "parts": what a batch takes in the steady state, and what each part does of it. */
+/* The workload "parts": the time of a batch in the steady state, and how busy each part is. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,11 @@
 struct parts_job {
     struct parts parts;
     struct flow flow;
-    double *alone_s; /* [parts + transfers] by itself; NULL until it is asked for */
+    double *alone_s; /* [parts + transfers] the time of each alone; NULL until it is needed */
 };
 
-/* Batches until the steady state, and a multiple of those in flight, which may leave in bursts, to measure it. */
+/* FILL batches, and BURSTS times those in flight, are run; the last MEASURED times those in flight measure the steady state:
+ * a multiple, as batches may leave in bursts. */
 enum { FILL = 8, BURSTS = 12, MEASURED = 4 };
 
 static int parts_build(struct job *job, struct status *st)
@@ -39,8 +40,8 @@ static int time_all_alone(struct parts_job *p, struct status *st)
     return code;
 }
 
-/* The longest way of a batch that begins in part `from`, with the word that it has left back to there; way_s[parts] is scratch:
- * until a part begins, negative where the batch does not come. */
+/* The longest path of a batch that begins in part `from`, with the message back that it has left. way_s[parts] is scratch: the
+ * time until each part begins, negative if the path does not reach it. */
 static int longest_way(struct parts_job *p, int from, double way_s[], double *most_s, struct status *st)
 {
     struct parts *parts = &p->parts;
@@ -63,7 +64,7 @@ static int longest_way(struct parts_job *p, int from, double way_s[], double *mo
     return 0;
 }
 
-/* The time of a batch as parts.h has it. */
+/* The time of a batch by the formula in parts.h. */
 static int find_formula(struct parts_job *p, double *time_s, struct status *st)
 {
     const struct parts *parts = &p->parts;
@@ -79,7 +80,7 @@ static int find_formula(struct parts_job *p, double *time_s, struct status *st)
     return code;
 }
 
-/* When batch `batch` has left. */
+/* When a batch has left the last part. */
 static double left_s(const struct parts_job *p, const struct trace *trace, int batch)
 {
     double end_s = 0;
@@ -89,7 +90,8 @@ static double left_s(const struct parts_job *p, const struct trace *trace, int b
     return end_s;
 }
 
-/* How long a part, or after the parts a transfer, was at work on a batch: a transfer from when it was free and had it. */
+/* How long a part, or (from parts.parts on) a transfer, worked on a batch; a transfer starts when it is free and the part
+ * before it has ended. */
 static double took_s(const struct parts_job *p, const struct trace *trace, int which, int batch)
 {
     int batches = p->flow.batches, parts = p->parts.parts;
@@ -103,8 +105,7 @@ static double took_s(const struct parts_job *p, const struct trace *trace, int w
            fmax(trace->op_end_s[p->flow.step[t->from * batches + batch].end], trace->op_end_s[sent[-1].end]);
 }
 
-/* "teacher=1.27e-05 teacher>student=4e-06 ...": a number for each part and each transfer, in the order in which a batch meets
- * them. */
+/* "teacher=1.27e-05 teacher>student=4e-06 ...": a number for each part and transfer, in the order of a batch. */
 static void print_each(const struct parts *parts, const double value[], const char *format,
                        char text[static RESULT_LINE])
 {
@@ -144,7 +145,8 @@ static void print_schedule(const struct job *job, const struct parts_job *p, cha
                  job->machine.chip->pcie_Bps * 1e-9, flow_print(&p->parts, order));
 }
 
-/* The steady state: a batch follows the one before it after time_s. What counts ops or bytes is of all batches, and left out. */
+/* The steady state: a batch leaves time_s after the one before it. Counts of ops and bytes would be of all batches, and are
+ * left out. */
 static int find_steady(const struct parts_job *p, const struct trace *trace, struct result *result,
                        struct status *st)
 {

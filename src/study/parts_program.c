@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The order in which batches flow through parts, and the program that it makes, batch by batch.
+ * The order in which batches flow through parts, and the program that they make, batch by batch.
  *
- * Who is at work is in the program alone: a part's computes run on its chips' queues in the order of the batches; a transfer waits
- * for the step before it and for itself, one batch before; a part that nobody hands anything to waits for the word that the
- * batch in_flight before has left, which each part at the end sends it.
+ * Dependencies in the program do everything: a part's computes run on the queues of its chips in the order of the batches; a
+ * transfer waits for the step before it and for itself, one batch earlier; a part that receives nothing waits for the message
+ * that the batch in_flight earlier has left, which every part at the end sends to it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum { PRINTED = 2 }; /* batches */
 
-/* A part comes after all that hand something to it, on the longest way. */
+/* A part's level is one more than the highest of those that send to it; with a cycle, some level is too high for the order. */
 int parts_order(struct parts *s, struct status *st)
 {
     int done = 0;
@@ -83,16 +83,16 @@ static int32_t add_compute(struct writer *w, int part, double seconds, int32_t b
     return op;
 }
 
-/* What goes from the devices of one part to those of another. */
+/* A message from the devices of one part to those of another. */
 struct message {
     const char *name;
     int from, to;
-    const double *bytes; /* [devices of from][devices of to]; NULL: partners only, and nothing but the word */
+    const double *bytes; /* [devices of from][devices of to]; NULL: between partners only, with no bytes */
     double setup_s;
     int32_t before, also; /* ops that it waits for, or -1 */
 };
 
-/* One send of each chip, or of some: to[chip of the slice], -1 for none. */
+/* Appends one send: to[chip] is the receiver of each chip of the slice, -1: it sends nothing. */
 static void add_send(struct writer *w, const struct message *message, const int32_t to[],
                      const double bytes[])
 {
@@ -123,8 +123,8 @@ static void add_send(struct writer *w, const struct message *message, const int3
     free(route);
 }
 
-/* All pairs of devices, in as many ops as the part that gets it has devices: in op k device i sends to device i + k of the other
- * part; of partners as many as the larger part has devices. Returns the join of all at the receivers. */
+/* Appends a message between all pairs of devices, in as many ops as the receiving part has devices: in op k device i sends to
+ * device i + k. Between partners there are as many sends as the larger part has devices. Returns the op that joins them. */
 static int32_t add_message(struct writer *w, const struct message *message)
 {
     const struct mesh *from = &w->parts->part[message->from].mesh, *to = &w->parts->part[message->to].mesh;
@@ -165,7 +165,7 @@ static int write_step(struct writer *w, int which, int32_t before, struct passag
     return w->st->code;
 }
 
-/* The most bytes that a device sends (by = 1: gets), over PCIe. */
+/* The time that PCIe takes for the device that sends (or gets) most bytes. */
 static double host_s(const struct parts *parts, const struct transfer *t, bool gets)
 {
     int n = parts->part[t->from].mesh.devices, m = parts->part[t->to].mesh.devices;
@@ -179,8 +179,8 @@ static double host_s(const struct parts *parts, const struct transfer *t, bool g
     return most / parts->machine->chip->pcie_Bps;
 }
 
-/* Through the hosts: the chips of the one part hold still while what they have goes up, those of the other while it comes down;
- * the slowest says when the hosts have it all. By a time that was given: each device has its partner told so much later. */
+/* Through the hosts, the chips of the one part are busy while their data goes up, those of the other while it comes down, which
+ * starts when the slowest has sent. A given time is the set-up time of a message without bytes between partners. */
 static int write_transfer(struct writer *w, int which, int32_t before, int32_t also, struct passage *passage)
 {
     const struct transfer *t = &w->parts->transfer[which];
@@ -199,8 +199,8 @@ static int write_transfer(struct writer *w, int which, int32_t before, int32_t a
     return w->st->code;
 }
 
-/* The op after which a part may begin a batch: all that is handed to it is there; or, where a batch enters, an earlier one has
- * left. */
+/* The op after which a part may begin a batch: all its transfers have arrived; or, where batches enter, the batch in_flight
+ * earlier has left. */
 static int32_t may_begin(struct writer *w, const struct flow *flow, int part, int batch)
 {
     const struct parts *parts = w->parts;
@@ -224,7 +224,7 @@ static int32_t may_begin(struct writer *w, const struct flow *flow, int part, in
     return before;
 }
 
-/* A batch through a part: its step, then all that it hands on. */
+/* Writes a batch's passage through a part: its step, then its transfers. */
 static int write_batch(struct writer *w, struct flow *flow, int part, int batch)
 {
     struct passage *step = &flow->step[part * flow->batches + batch];
@@ -258,8 +258,8 @@ void flow_free(struct flow *flow)
     *flow = (struct flow){0};
 }
 
-/* Of what is written by one of them: a part's step, a transfer, or the word from part `from` to part `to` if `which` is
- * negative. */
+/* The time of a part's step or a transfer alone, or, if `which` is negative, of the message from part `from` to part `to` that a
+ * batch has left. */
 static int time_alone(struct parts *parts, int which, int from, int to, double *time_s, struct status *st)
 {
     const struct message word = {.name = "left", .from = from, .to = to, .before = -1, .also = -1};

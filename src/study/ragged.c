@@ -9,14 +9,14 @@
 #include "base/csv.h"
 #include "base/random.h"
 
-/* A number in [0.5, 1.5) for each index. */
+/* A random number in [0.5, 1.5) for each index. */
 static double weight(uint64_t seed, uint64_t index)
 {
     uint64_t state = random_next(&seed) + index;
     return 0.5 + random_unit(&state);
 }
 
-/* Shares of all elements by weight; what rounding leaves goes to the first pairs, an element each. */
+/* Divides the elements among pairs by weight; elements left over by rounding go to the first pairs, one each. */
 static int deal(const char *seed_text, int n, int64_t elements, int64_t pair_elements[], struct status *st)
 {
     char *end;
@@ -40,7 +40,7 @@ static int deal(const char *seed_text, int n, int64_t elements, int64_t pair_ele
     return 0;
 }
 
-/* The same for every ordered pair; what does not divide goes to the first pairs, an element each. */
+/* Divides the elements equally among all ordered pairs; the remainder goes to the first pairs, one each. */
 static void share(int n, int64_t elements, int64_t pair_elements[])
 {
     int64_t pairs = (int64_t)n * n;
@@ -48,7 +48,7 @@ static void share(int n, int64_t elements, int64_t pair_elements[])
         pair_elements[i] = elements / pairs + (i < elements % pairs);
 }
 
-/* A number of a row that is whole and in [0, most]. */
+/* Reads a whole number from 0 to `most`. */
 static int read_whole(const struct csv_table *table, int row, int column, double most, double *value,
                       struct status *st)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What dead links change: rings that become lines, and pairs of chips whose route goes round. */
+/* What dead links change: rings that become lines, and pairs of chips whose route is a detour. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 
 enum { SHOWN = 3 };
 
-/* What a chip sends on another than its regular route, which is dead; by whom it is for. */
+/* The route of a chip's sends to another, if it is not the regular one, which is dead. */
 struct detour {
     bool there;
     struct route route;
 };
 
-/* Finds the detours of one chip, [chips]; returns how many they are. */
+/* Finds the detours of one chip, detour[chips] by destination, and returns their number. */
 static int find(const struct program *program, int chip, struct detour detour[])
 {
     const struct slice *slice = program->slice;
@@ -37,7 +37,7 @@ static int find(const struct program *program, int chip, struct detour detour[])
     return found;
 }
 
-/* The first few detours; `before` is what comes before them. */
+/* Prints the first few detours after the text `before`. */
 static int print_detours(const struct program *program, const char *before, FILE *out, struct status *st)
 {
     char from[SLICE_PLACE], to[SLICE_PLACE], hop[HOP_TEXT];
@@ -65,7 +65,7 @@ static int print_detours(const struct program *program, const char *before, FILE
     return 0;
 }
 
-/* The mesh axes whose rings dead links break. Returns their number. */
+/* Prints the mesh axes whose rings dead links break, and returns their number. */
 static int print_lines(const struct mesh *mesh, FILE *out, struct status *st)
 {
     int broken = 0;

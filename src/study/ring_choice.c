@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "study/collective_job.h"
 
-/* Where no ring cuts the array (direct all-to-alls, ragged ones), lines serve as well as rings, and fold. */
+/* Direct and ragged all-to-alls use no ring: for them lines do as well, and they fold. */
 int ring_choice_open(struct collective_job *c, const struct mesh *mesh, const struct point *point,
                      struct status *st)
 {
@@ -50,7 +50,7 @@ void ring_choice_close(struct ring_choice *choice)
     choice->pair_elements = NULL;
 }
 
-/* The position along the rings of a root that is numbered by the mesh. */
+/* The position along the rings of a root that the mesh numbers. */
 static int root_position(const struct collective_job *c, const struct mesh *mesh, int root)
 {
     for (int device = 0; device < mesh->devices; device++)
@@ -65,7 +65,7 @@ int ring_choice_root(const struct collective_job *c, const struct job *job)
     return job->point->work.groups ? root : root_position(c, &job->machine.mesh, root);
 }
 
-/* Numbers the pairs of a ragged all-to-all by positions along the rings, where the mesh numbers them. */
+/* Renumbers the pairs of a ragged all-to-all from the mesh's numbering to positions along the rings. */
 static int renumber_pairs(struct collective_job *c, const struct mesh *mesh, struct collective_spec *spec,
                           struct status *st)
 {
@@ -122,7 +122,7 @@ double ring_choice_ideal_s(const struct collective_job *c, const struct job *job
     return formula_exact_s(&formula);
 }
 
-/* Takes other rings over the same axes. */
+/* Changes to another form of rings over the same axes. */
 static int open_form(struct collective_job *c, const struct mesh *mesh, enum ring_form form,
                      struct status *st)
 {
@@ -136,7 +136,7 @@ static int open_form(struct collective_job *c, const struct mesh *mesh, enum rin
                                      : ring_set_of_axes(&choice->set, mesh, &c->axes, st);
 }
 
-/* What XLA would choose; `form` gets the rings that this goes round. c->follows says whether it can be simulated on them. */
+/* Finds what XLA would choose; `form` becomes the rings that it uses. c->follows: it can be simulated on them. */
 static int find_config(struct collective_job *c, const struct job *job, enum ring_form *form,
                        struct status *st)
 {
@@ -191,7 +191,8 @@ static int take(const struct search *search, const struct attempt *attempt, stru
     return open_form(c, search->mesh, attempt->form, st);
 }
 
-/* By the rings of an attempt, which says how; or, if it is `open`, by the fastest kind of ring or algorithm for small messages. */
+/* Times an attempt, and keeps it if it is the best so far. `open`: with the fastest kind of ring or pattern rather than with
+ * the attempt's. */
 static int try_one(struct search *search, struct attempt attempt, bool open, struct status *st)
 {
     struct collective_job *c = search->c;
@@ -213,8 +214,8 @@ static int try_one(struct search *search, struct attempt attempt, bool open, str
     return 0;
 }
 
-/* One ring through all chips may win where some axis is a line, at whose ends links have nothing to do. Its least time; infinite
- * where it cannot, or where it was not to be. */
+/* One ring through all chips may be fastest if some axis is a line, where links at the ends are idle. Returns a lower bound of
+ * its time; infinity if it cannot be faster, or options exclude it. */
 static double one_ring_least_s(const struct search *search)
 {
     const struct collective_job *c = search->c;
@@ -235,8 +236,8 @@ static double one_ring_least_s(const struct search *search)
     return collective_least_s(c->collective, search->mesh->slice, &spec, &links_s);
 }
 
-/* Of the kind that is asked for the fastest rings: those of the axes, lines, or one ring through all chips. Rings whose every step is a
- * link take what a closed form says, and others longer: where that is more than what was found, nothing needs to be simulated. */
+/* Finds the fastest rings of the requested kind: those of the mesh axes, lines, or one ring through all chips. The closed form
+ * is a lower bound, exact if every step is one link; a form whose bound is above the best time so far is not simulated. */
 static int settle_schedule(struct search *search, struct status *st)
 {
     struct collective_job *c = search->c;
@@ -280,7 +281,7 @@ static int settle_as_xla(struct search *search, struct status *st)
     return open_form(c, search->mesh, form, st);
 }
 
-/* All-to-alls go directly, or by a kind of ring. */
+/* Tries all schedules on one form of rings; all-to-alls directly and by each kind of ring. */
 static int try_form(struct search *search, enum ring_form form, struct status *st)
 {
     const struct collective *collective = search->c->collective;
@@ -294,7 +295,7 @@ static int try_form(struct search *search, enum ring_form form, struct status *s
     return code;
 }
 
-/* All of them, along all axes and through all chips; and what XLA would do. */
+/* Tries all schedules on all forms of rings, and XLA's choice. */
 static int settle_best(struct search *search, struct status *st)
 {
     struct collective_job *c = search->c;

@@ -3,9 +3,9 @@
 /*
  * ring_choice: chooses the rings of a collective over its mesh axes.
  *
- * Axes that lie on several physical axes, or share one, can be walked in two ways (ring_set.h): a ring for each mesh axis, or
- * all lines of the slice that they lie on at once. Both are kept until the program is built; then the faster one is taken,
- * by simulation. --one-ring and --all-axes leave no choice.
+ * Mesh axes that lie on several physical axes, or share one, can be used in two ways (ring_set.h): one ring for each mesh
+ * axis, or all lines of the slice that they lie on at the same time. Both are kept until the program is built, which takes
+ * the one that is faster in simulation. --one-ring and --all-axes leave no choice.
  *
  * Units: seconds. Errors: status.h. Ownership: ring_choice_close(), safe on a zeroed one.
  */
@@ -29,14 +29,14 @@ enum ring_form {
 struct ring_choice {
     enum ring_form form; /* of `set` */
     struct ring_set set;
-    struct ring_set other;        /* the lines, as long as it is open which are faster */
-    struct collective_spec found; /* how it is fastest on the set's rings (collective_go_like()) */
-    bool settled, weighed;        /* weighed: by what they take with an array of that size */
-    int64_t *pair_elements;       /* ragged: as the set numbers the group, where the mesh does not; or NULL */
+    struct ring_set other;        /* the lines, until the faster of the two is known */
+    struct collective_spec found; /* the fastest schedule on the set's rings (collective_go_like()) */
+    bool settled, weighed;        /* weighed: the choice depends on the size of the array */
+    /* Ragged: sizes by positions along the rings, if the mesh numbers differ; or NULL. */
+    int64_t *pair_elements;
 };
 
-/* Finds the rings over c->axes, and stores them in c->choice. Errors: --all-axes without lines, too many
- * axes. */
+/* Finds the rings over c->axes, and stores them in c->choice. Errors: --all-axes without lines; too many axes. */
 int ring_choice_open(struct collective_job *c, const struct mesh *mesh, const struct point *point,
                      struct status *st);
 void ring_choice_close(struct ring_choice *choice);
@@ -45,29 +45,29 @@ void ring_choice_close(struct ring_choice *choice);
 int ring_choice_settle(struct collective_job *c, const struct job *job, const struct mesh *mesh,
                        struct status *st);
 
-/* Puts the rings into a spec; its root and pairs, which the mesh numbers, as the rings have them. */
+/* Puts the rings into a spec, and translates its root and pairs from the mesh's numbering to that of the rings. */
 int ring_choice_spec(struct collective_job *c, const struct mesh *mesh, struct collective_spec *spec,
                      struct status *st);
 
 /* The root, which the mesh numbers, in the numbering of the rings. */
 int ring_choice_root(const struct collective_job *c, const struct job *job);
 
-/* The simulated time of the collective on its rings; and its time by the closed form if every step were one
- * link: NaN if there is none. */
+/* The simulated time of the collective on its rings; and its time by the closed form, as if every step were one link, or
+ * NaN if it has none. */
 int ring_choice_time(struct collective_job *c, const struct job *job, const struct mesh *mesh, double *time_s,
                      struct status *st);
 double ring_choice_ideal_s(const struct collective_job *c, const struct job *job);
 
-/* What XLA's choice, or the search, has taken: "xla: RotatedPincerEmitter StrategyND{..}", "best: bidi as one ring". Of a schedule nothing
- * is written. Returns `text`. */
+/* What XLA would choose, or what the search chose: "xla: RotatedPincerEmitter StrategyND{..}", "best: bidi as one ring".
+ * With --algorithm schedule `text` stays as it is. Returns `text`. */
 char *ring_choice_name(const struct collective_job *c, char text[static RESULT_LINE]);
 
-/* "fsdp on x*y as axes, tp on z": what each mesh axis lies on, and how it is walked. Returns `text`. */
+/* "fsdp on x*y as axes, tp on z": the physical axes of each mesh axis, and the rings that they are used as. Returns `text`. */
 char *ring_choice_print(const struct collective_job *c, const struct mesh *mesh,
                         char text[static RESULT_LINE]);
 
-/* Where a step of its rings is longer than a hop: what the collective takes on a mesh whose axes are ordered so that none
- * is, or else by the closed form. "" where every step is a hop. */
+/* If a step of the rings is longer than a hop: the time on a mesh whose axes are in an order in which none is, or else by
+ * the closed form. "" if every step is a hop. */
 int long_hops_print(const struct collective_job *c, const struct job *job, char text[static RESULT_LINE],
                     struct status *st);
 

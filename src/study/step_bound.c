@@ -17,7 +17,7 @@ static struct module_job *module_of(const struct step_bound *step)
     return step->job.state;
 }
 
-/* What the step takes with the waits that it has. */
+/* The time of the step with the present lengths of its waits. */
 static int run(struct step_bound *step, double *time_s, struct status *st)
 {
     bool again;
@@ -30,7 +30,7 @@ static int run(struct step_bound *step, double *time_s, struct status *st)
     return code;
 }
 
-/* Which axes of a mesh have rings that close, a bit each by the step's own axes. */
+/* Finds the axes of a mesh whose rings are closed, one bit each, numbered as the step's own axes. */
 static int find_closed(const struct step_bound *step, const struct mesh *mesh, unsigned *closed,
                        struct status *st)
 {
@@ -49,7 +49,7 @@ static int find_closed(const struct step_bound *step, const struct mesh *mesh, u
     return 0;
 }
 
-/* Are the loops the same on a mesh? Those that are the fastest are of one layout. */
+/* Returns 1 if the step's loops would be different on a mesh. Loops that were chosen as the fastest hold for one layout. */
 static int check_loops(const struct step_bound *step, const struct point *point, const struct mesh *mesh,
                        struct status *st)
 {
@@ -99,7 +99,7 @@ int step_bound_open(struct step_bound *step, const struct point *point, struct c
     return find_bounds(step, st);
 }
 
-/* The chips of the step's devices on a mesh of the same axes in an order of its own. */
+/* Finds the chips of the step's devices on a mesh with the same axes in another order. */
 static void find_chips(const struct mesh *ours, const struct mesh *mesh, int32_t chip[])
 {
     int axis[AXES_MAX];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * step_bound: a step of a model, built once for all the ways to lay a mesh of its sizes on a slice; what it takes at least.
+ * step_bound: bounds and estimates of the time of a model's step, which is built once for all layouts of a mesh of its sizes.
  *
- * The step is lowered with its collectives as waits (compile/lower_least.h), and run with the times that these have in one layout
- * or the other: without any it takes its computes, with their bounds a time that no layout beats, with the estimates of a
- * layout about what it takes there. Meshes whose axes stand in another order are of the same step: its devices are found by
- * their places along each axis.
+ * The step is lowered with its collectives as waits (compile/lower_least.h), and run with different lengths of these: zero
+ * gives the time of its computes, lower bounds of the collectives give a time that no layout beats, and the estimates of a
+ * layout give about the time that it takes there. A mesh with the same axes in another order is the same step: devices are
+ * identified by their coordinates along the axes.
  *
- * Units: seconds, bytes. Errors: status.h; STATUS_MEMORY and STATUS_UNEVEN where the step does not fit the chips' memory, or its
- * sequences not the mesh. Ownership: the caller's struct, freed with step_bound_close(), safe when zeroed, and not moved; the
- * texts of the point are borrowed.
+ * Units: seconds, bytes. Errors: status.h; STATUS_MEMORY if the step exceeds the chips' memory, STATUS_UNEVEN if its
+ * sequences do not divide by the mesh. Ownership: the caller's struct, which must not move, freed with step_bound_close(),
+ * safe when zeroed; the texts of the point are borrowed.
  */
 #ifndef ICISIM_STEP_BOUND_H
 #define ICISIM_STEP_BOUND_H
@@ -22,27 +22,26 @@ struct step_bound {
     struct job job;
     struct timing timing;
     struct lower_least least;
-    bool
-        loops; /* its collectives may be loops of permutes, which are others where rings of axes do not close alike */
-    unsigned closed;          /* bit a: the ring of axis a does */
-    double compute_s, sent_s; /* all computes; bytes that leave a chip over all its links */
-    double bound_s;           /* proven */
+    bool loops;      /* collectives may be loops of permutes, which depend on which axes have closed rings */
+    unsigned closed; /* bit a: the ring of axis a is closed */
+    double compute_s, sent_s; /* all computes; the bytes that leave a chip, over all its links */
+    double bound_s;           /* proven lower bound */
     double memory_bytes;
 };
 
-/* Is the work of a point a step that has such bounds: 1 or 0? */
+/* Is the work of a point a transformer's step? 1, 0, or a negative code. */
 int step_bound_matches(const struct point *point, struct status *st);
 
-/* Estimates are kept in a table for other steps, and borrowed from it. */
+/* Builds the step and finds compute_s, sent_s and bound_s. Estimates are kept in `table`, which several steps may share. */
 int step_bound_open(struct step_bound *step, const struct point *point, struct catalog *catalog,
                     struct least_table *table, struct status *st);
 
-/* An estimate of the least that the step takes at a point that differs in its slice and the layout of its mesh: with what its
- * collectives take alone, or (not simulated) do not beat. Of what that adds to the computes a share counts: less where mesh axes
- * share axes of the slice, as what one of them leaves free another may use, most where collectives go on beside computes.
- * The shares are no proof: of 1,500 points of small models on 16 and 32 chips none took less than 1.00 of the sum where each
- * mesh axis has axes to itself, 0.97 where all collectives are synchronous, and 0.76 else. Returns 1 where the step's loops
- * are others there, so that another step has to be opened. */
+/* Estimates the least time of the step at a point that differs only in its slice and the layout of its mesh, from the times
+ * of its collectives alone, simulated or (not `simulated`) as lower bounds. Only a share of what these add to the computes
+ * counts, since where mesh axes share an axis of the slice, one may use links that another leaves free. The shares are
+ * empirical: among 1,500 points of small models on 16 and 32 chips none took less than 1.00 of the sum where every mesh axis
+ * has physical axes of its own, 0.97 where all collectives are synchronous, and 0.76 otherwise. Returns 1 if the step's loops
+ * would be different there, so that another step has to be opened. */
 #define STEP_WHOLE       0.99
 #define STEP_SYNCHRONOUS 0.95
 #define STEP_SPLIT       0.75

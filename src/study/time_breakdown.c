@@ -9,24 +9,25 @@
 #include "base/text.h"
 #include "machine/roofline.h"
 
-/* On the critical chip, NaN if it takes no part; where the times of each chip were not kept, of all chips the last. */
+/* A time of an op on the critical chip, NaN if it takes no part; `all_s`, that of all chips, if time_s is NULL: the times of each
+ * chip were not recorded. */
 static double on_chip_s(const struct trace *trace, const double time_s[], int32_t op, double all_s)
 {
     return time_s ? time_s[(int64_t)op * trace->chips + trace_critical_chip(trace)] : all_s;
 }
 
-/* When a compute that takes so long alone began on it. */
+/* When a compute that takes alone_s by itself began on the critical chip. */
 static double start_on_chip_s(const struct trace *trace, int32_t op, double alone_s)
 {
     bool only = trace->chips == 1;
     return on_chip_s(trace, trace->start_s, op, only ? trace->op_start_s[op] : trace->op_end_s[op] - alone_s);
 }
 
-/* When the queue of the chip has done its ops up to one of them: the last that the chip takes part in. */
+/* When the critical chip's queue has done its ops up to `op`: the end of the last of them in which it takes part. */
 static double queue_end_s(const struct lower *lower, const struct trace *trace, int32_t op)
 {
     int32_t low = 0, high = lower->queued;
-    while (low < high) { /* how many of them there are up to op */
+    while (low < high) { /* low becomes the number of ops of the queue up to `op` */
         int32_t middle = low + (high - low) / 2;
         if (lower->queue[middle] <= op)
             low = middle + 1;
@@ -39,12 +40,12 @@ static double queue_end_s(const struct lower *lower, const struct trace *trace, 
     return isnan(end_s) ? 0 : end_s;
 }
 
-/* When an item was under way, or the queue idle for it. */
+/* The time in which an item was in progress, or the queue was idle for it. */
 struct wait {
     double from_s, until_s;
 };
 
-/* From when to when an item was under way on the critical chip; where that has no part in it, on all chips together. */
+/* When an item was in progress on the critical chip, or on all chips if that one takes no part. */
 static struct wait span_of(const struct trace *trace, const struct lowered *item)
 {
     struct wait all = {INFINITY, trace->op_end_s[item->end_op]}, one = all;
@@ -56,13 +57,14 @@ static struct wait span_of(const struct trace *trace, const struct lowered *item
     return one.until_s > one.from_s ? one : all;
 }
 
+/* Is it a transfer that no compute waits for, but only the end of the step? */
 static bool is_left(const struct module_job *m, const struct lowered *item)
 {
     return item->wait_op < 0 && item->first_op >= 0 && item->seconds <= 0 &&
            (item->aside || lower_collective_in(m->lower.module, item->instruction) >= 0);
 }
 
-/* No compute waits for it, but the step's end does: from when the queue is done, or another one like it, to its end. */
+/* The wait for such an item: from the end of the queue, or of the last such item before it, to its own end. */
 static struct wait wait_at_end(const struct module_job *m, const struct trace *trace, int32_t index)
 {
     const struct lowered *item = &m->lower.item[index];
@@ -77,8 +79,8 @@ static struct wait wait_at_end(const struct module_job *m, const struct trace *t
     return (struct wait){from_s, end_s};
 }
 
-/* From when the queue was idle, or an earlier one of those that the same compute waits for had ended, to when it goes on; of
- * those that are not the last, to their own end. */
+/* The queue's wait for an item: from when it was idle, or the item before in the same wait had ended, to the item's end, or,
+ * for the last of them, to when the queue continues. */
 static struct wait wait_of_one(const struct module_job *m, const struct trace *trace, int32_t index)
 {
     const struct lowered *item = &m->lower.item[index];
@@ -96,7 +98,7 @@ static struct wait wait_of_one(const struct module_job *m, const struct trace *t
     return wait;
 }
 
-/* What a compute takes on it while nobody else uses its HBM. */
+/* The time of a compute on the critical chip while nothing else uses its HBM. */
 static double alone_on_chip_s(const struct module_job *m, const struct lowered *item,
                               const struct trace *trace)
 {
@@ -113,11 +115,10 @@ double instruction_compute_s(const struct module_job *m, const struct lowered *i
         return alone_s;
     double took_s =
         on_chip_s(trace, trace->end_s, op, trace->op_end_s[op]) - start_on_chip_s(trace, op, alone_s);
-    return took_s > alone_s * (1 + 1e-9) ? took_s
-                                         : alone_s; /* HBM was shared; else it is a rounded difference */
+    return took_s > alone_s * (1 + 1e-9) ? took_s : alone_s; /* a smaller difference is rounding */
 }
 
-/* What an item took, and how long the queue was idle before it went on with its result; of that, how long before it began. */
+/* The time of an item, and how long the queue was idle for it; *early_s: how much of that was before the item began. */
 static struct instruction_time spend_one(const struct module_job *m, const struct trace *trace, int32_t index,
                                          double *early_s)
 {
@@ -143,7 +144,7 @@ static struct instruction_time spend_one(const struct module_job *m, const struc
     return spending;
 }
 
-/* Items that cross links, in the order in which they end. */
+/* An item that is not a compute, to sort them by their ends. */
 struct ended {
     double end_s;
     int32_t item;
@@ -169,7 +170,7 @@ static int32_t list_ended(const struct module_job *m, const struct trace *trace,
     return n;
 }
 
-/* How many of them end before a time, or at it. */
+/* The number of them that end by a time. */
 static int32_t count_ended(const struct ended ended[], int32_t n, double time_s)
 {
     int32_t low = 0;
@@ -183,8 +184,8 @@ static int32_t count_ended(const struct ended ended[], int32_t n, double time_s)
     return low;
 }
 
-/* An item cannot be waited for before it begins. What the queue was idle for before that it waited for what brought the item's
- * operand, the one that ended as the item began, or for what brought that one's, and so on back. */
+/* The queue cannot wait for an item before it begins. An earlier idle time was a wait for the item that brought its operand,
+ * which ended when this one began, or for the one before that, and so on. */
 static void pass_on(const struct module_job *m, const struct trace *trace, const struct ended ended[],
                     int32_t n, int32_t index, double early_s, struct instruction_time spending[])
 {
@@ -223,7 +224,7 @@ int instruction_times(const struct module_job *m, const struct trace *trace,
     return has_room ? 0 : status_nomem(st);
 }
 
-/* "tp": the mesh axes of a model along which a permute moves something. */
+/* "tp": the mesh axes of a model along which a permute sends. */
 static void print_moved(const struct axes *axes, const int64_t pair[], int numbers, char *text)
 {
     for (int a = 0; a < axes->count; a++) {
@@ -291,7 +292,7 @@ static void add_compute(const struct module_job *m, const struct trace *trace, c
     *(item->bound == BOUND_HBM ? &spent->hbm_s : &spent->below_peak_s) += (alone_s - least_s) * item->times;
 }
 
-/* What the model's operations are, at the peak of all devices. */
+/* The time of the model's FLOPs at the peak of all devices. */
 static int find_model(const struct module_job *m, struct time_breakdown *spent, struct status *st)
 {
     double peak_flops, flops = m->step.model.size.flops;
@@ -329,7 +330,7 @@ int time_breakdown_find(const struct module_job *m, const struct trace *trace, d
         spent->rest_s -= spent->exposed[i].seconds;
     double *left[] = {&spent->beyond_s, &spent->rest_s};
     for (int i = 0; i < 2; i++)
-        if (fabs(*left[i]) <= 1e-9 * total_s) /* of so many sums */
+        if (fabs(*left[i]) <= 1e-9 * total_s) /* rounding errors of the sums */
             *left[i] = 0;
     return code;
 }

@@ -2,9 +2,9 @@
 /*
  * Exact forms against the engines, and engine against engine.
  *
- * Exact forms are held against simulations of sizes that divide: every chip, rings and lines of 2 to 16 for E1 to E5, and
- * the cases that the other forms speak of. The event engine runs all of them, SimGrid one size of each. Between engines
- * it is the start and the end of every op on every chip.
+ * Exact forms are compared with simulations of sizes that divide evenly: every chip, rings and lines of 2 to 16 for E1 to
+ * E5, and the cases for which the other forms hold. The event engine runs all of them, SimGrid one size of each. Engines
+ * are compared by the start and end of every op on every chip.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "study/simulate.h"
 #include "study/validate.h"
 
-/* Where cases go; after the first failure no more are run. */
+/* The state of a run of checks; after the first failure no more cases are run. */
 struct exact {
     struct checks *checks;
     struct catalog catalog;
@@ -22,7 +22,7 @@ struct exact {
     struct status *st;
 };
 
-/* One case in one engine. */
+/* Checks a case in one engine. */
 static void check_in(struct exact *exact, const char *arguments, bool simgrid)
 {
     char what[CHECK_TEXT], id[CHECK_ID];
@@ -38,8 +38,8 @@ static void check_in(struct exact *exact, const char *arguments, bool simgrid)
     checks_add(exact->checks, check, id, what, "", exact->st);
 }
 
-/* One case in both engines, or the event engine alone. Its elements divide as `by` says, and make a transfer of a hop short, about
- * as long as its latency, or long. */
+/* Checks a case in the event engine, and in SimGrid if asked for. Its elements are a multiple of `by`; `which` makes a transfer
+ * over a hop shorter than its latency, about as long, or longer. */
 __attribute__((format(printf, 5, 6))) static void check_case(struct exact *exact, bool simgrid, int64_t by,
                                                              int which, const char *format, ...)
 {
@@ -102,7 +102,7 @@ static void all_to_all(struct exact *exact)
                            ring_kind_name((enum ring_kind)kind));
 }
 
-/* E8, E8s, and F10 as the exact time of permutes that contend with nobody. */
+/* E8, E8s, and F10 as the exact time of permutes without contention. */
 static void single_senders(struct exact *exact)
 {
     for (int n = 3; n <= 16; n++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The rule for products inside steps (product_estimate.h) against cycles that XLA:TPU's cost model gave to single products.
+ * The rule for matmuls inside steps (product_estimate.h) against the cycles that XLA:TPU's cost model gives single matmuls.
  *
- * A row says chip, M, K, N, cycles, and, where they are not bf16, 1 and HBM, dtype (f32h: f32 at the highest precision), batch,
- * and space_a, space_b, space_out, of which 0 is HBM. The rule was fitted to products of bf16 of more than one row, one at a
- * time: their median is judged, and what 95 of 100 are within. Other types have that rule with the peak of their own.
+ * A row has chip, M, K, N, cycles, and optionally dtype (default bf16; f32h: f32 at the highest precision), batch (1) and
+ * space_a, space_b, space_out (0: HBM). The rule was fitted to bf16 matmuls with more than one row and no batch; the checks
+ * are of their median and of the difference that 95 of 100 are within. Other types use the rule with their own peak.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static double number_or(const struct csv_table *table, int row, const char *name
     return column < 0 || csv_table_number(table, row, column, &value, st) < 0 ? unnamed : value;
 }
 
-/* A product of a type; f32h is f32 by six passes. Sums of whole numbers have four bytes. */
+/* Reads a matmul and its type; f32h is f32 in six passes. Results of integer matmuls have four bytes. */
 static int read_product(const struct csv_table *table, int row, struct product *product, int *passes,
                         struct status *st)
 {
@@ -54,7 +54,8 @@ static int read_product(const struct csv_table *table, int row, struct product *
     return st->code;
 }
 
-/* As the compiler has it: nothing is known of steps. NaN for a type that the chip has no peak of. */
+/* The estimate without what was fitted on steps, as the compiler knows nothing of them. NaN if the chip has no peak for the
+ * type. */
 static double estimate_s(const struct chip *chip, struct product product, int passes)
 {
     struct chip compiled = *chip;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Simulation against what others have published: measured collectives on a chip's profile, and worked problems on the
- * book's numbers.
+ * Simulation against published numbers: measured collectives on a chip's profile, and worked problems on the book's
+ * numbers.
  *
- * A measurement that shaped the profile (`fitted_on` in the chip's file) proves nothing and is only shown. Of the
- * others each must be met within 20 %, and the median of each kind (interpolated, transferred) within 10 %: with two or
- * three numbers for a whole chip more is not to be had, as a line without wraparound measures 15 to 20 % above its
- * ideal. How much faster one run is than another (gains.csv) must be met within 8 %. On the spec profile the differences say how far real machines are from the book, and nothing is judged.
+ * A measurement that the profile was fitted on (`fitted_on` in the chip's file) proves nothing and is only shown. Each of
+ * the others must be met within 20 %, and the median of each kind (interpolated, transferred) within 10 %. Two or three
+ * numbers for a whole chip cannot do better, as lines without wraparound measure 15 to 20 % above their ideal. Ratios of
+ * two runs (gains.csv) must be met within 8 %. On the spec profile the differences show how far real machines are from the
+ * book, and nothing is judged.
  */
 #include <math.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static const char *kind_of(const struct measured *m, const struct chip *chip, in
     return transferred;
 }
 
-/* On the spec profile a row is shown, not judged, and not simulated where the book has no number (int32 matmuls). */
+/* On the spec profile a row is only shown, and it is skipped if the book has no number for it (int32 matmuls). */
 static int check_row(struct checks *checks, const struct measured *m, int row, enum chip_profile profile,
                      struct catalog *catalog, struct status *st)
 {
@@ -88,7 +89,7 @@ static int check_row(struct checks *checks, const struct measured *m, int row, e
     return checks_add(checks, check, cell(m, row, "id"), what, note, st);
 }
 
-/* At the first row of a chip: how many of its rows its profile was fitted on. Half of them are allowed. */
+/* At the first row of a chip, checks how many of its rows its profile was fitted on: at most half. */
 static int check_share(struct checks *checks, const struct measured *m, int first, struct catalog *catalog,
                        struct status *st)
 {
@@ -116,7 +117,7 @@ static int check_share(struct checks *checks, const struct measured *m, int firs
     return checks_add(checks, check, name, what, "", st);
 }
 
-/* How much faster one run is than the same with more options, as published: no profile was fitted on it. */
+/* Checks a published ratio of the times of one run and of the same with more options; no profile was fitted on these. */
 static int check_gain(struct checks *checks, const struct csv_table *table, int row,
                       enum chip_profile profile, struct catalog *catalog, struct status *st)
 {
@@ -180,7 +181,7 @@ int validate_published(struct checks *checks, enum chip_profile profile, const c
     return code;
 }
 
-/* "; the book says 12 us, +1.2 %": another number for the same quantity, and how far the simulation is from it. */
+/* Appends "; the book says 12 us, +1.2 %": another number for the same quantity, and the simulation's difference from it. */
 static void compare(char *text, size_t room, const char *says, double simulated, double other_s)
 {
     char time[UNITS_TEXT];
@@ -188,7 +189,7 @@ static void compare(char *text, size_t room, const char *says, double simulated,
              100 * (simulated / other_s - 1));
 }
 
-/* A worked problem: the time of its schedule, worked out by hand; the note has the answers of the book and of the rule. */
+/* Checks a worked problem: the time of its schedule, computed by hand; the note has the answers of the book and the rule. */
 static int check_worked(struct checks *checks, struct catalog *catalog, const struct csv_table *table,
                         int row, struct status *st)
 {

@@ -3,14 +3,12 @@
  * The textbook's rules against the event engine: inside the range where each claims to hold, to a tolerance that the
  * range implies, and outside, where the difference shows what the range is for.
  *
- * Most rules leave the latency out (or the bandwidth, where they take the larger of the two). With V so large that
- * its transfer takes 20 times the latencies, that costs 5 %; where both are equal a rule of one of them is off by a
- * factor of 2.
+ * Most rules ignore latency (or bandwidth, if they take the larger of the two). If V is so large that its transfer takes
+ * 20 times the latencies, that costs 5 %; where both are equal, a rule with only one of them is off by a factor of 2.
  *
- * Of training steps the rules (S1 to S4) say the tokens a chip, or the width, at which matmuls take as long as what is
- * communicated. A step is simulated where the rule says that both take the same. Matmuls take time in proportion to
- * tokens, gathers of weights do not; so both meet at tokens x communication / matmuls, and a second simulation there
- * says it again.
+ * The rules for training steps (S1 to S4) give the tokens per chip, or the width, at which matmuls take as long as
+ * communication. A step is simulated at that point. Matmuls take time in proportion to tokens, gathers of weights do not,
+ * so in the simulation both are equal at tokens x communication / matmuls; a second simulation there confirms it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,18 +20,18 @@
 
 static const double latency_left_out = 0.051, exact = 1e-9;
 
-/* One rule on one simulation. The size is the one whose transfer, by the rule's bandwidth, takes `ratio` times the
- * latencies that the schedule pays one after the other. */
+/* A rule and a simulation, whose size is the one whose transfer, by the rule's bandwidth, takes `ratio` times the sum of the
+ * schedule's dependent latencies. */
 struct rule_case {
     const char *id;
     const char *arguments; /* without the size */
-    double hops;           /* latencies one after the other */
+    double hops;           /* dependent latencies */
     double ratio;
     double tolerance_frac; /* NaN: beyond the rule's range */
     const char *why;
 };
 
-/* One row of `rules`: rings of which the rule speaks, and those of which it does not. */
+/* Rows of `rules`: arguments for rings inside and outside a rule's range. */
 #define GATHER(n)  "all-gather --chip v5p --slice " #n " --wrap all --ring "
 #define REDUCE(n)  "all-reduce --chip v5e --slice " #n " --wrap all --ring "
 #define TO_ALL(n)  "all-to-all --chip v4 --wrap all --slice " #n
@@ -110,7 +108,7 @@ static const struct rule_case rules[] = {
      "w a bytes, 45 kB, take 2 a"},
 };
 
-/* What a rule says of a case; F11, which is a size, says that it takes two latencies. */
+/* The time of a case by a rule; F11 gives a size, whose transfer takes two latencies. */
 static double rule_time_s(const char *id, const struct formula_case *c)
 {
     const struct formula *rule = formula_rules;
@@ -121,8 +119,8 @@ static double rule_time_s(const char *id, const struct formula_case *c)
     return formula_time_s(rule, c);
 }
 
-/* The size at which the rule's transfer takes `ratio` times the latencies, a multiple of what cuts into equal chunks; but permutes
- * cut nothing, and a large group's chunks are fine enough. */
+/* The size at which the rule's transfer takes `ratio` times the latencies, rounded so that chunks are equal; permutes have no
+ * chunks, and in large groups rounding does not matter. */
 static double size_of(const struct rule_case *rule, const struct formula_case *like)
 {
     struct formula_case large = *like;
@@ -140,7 +138,7 @@ static double size_of(const struct rule_case *rule, const struct formula_case *l
     return fmax(1, round(wanted / grain)) * grain;
 }
 
-/* Any size shows how the rule sees the case; then comes the size that the rule's transfer asks for. */
+/* A simulation of any size tells the rule's view of the case, from which the size for the check follows. */
 static int check_rule(struct checks *checks, struct catalog *catalog, const struct rule_case *rule,
                       struct status *st)
 {
@@ -162,7 +160,7 @@ static int check_rule(struct checks *checks, struct catalog *catalog, const stru
 
 static const double ff = 28672, peak_flops = 4.59e14, link_Bps = 9e10; /* of v5p, and of 70B parameters */
 
-/* A rule for steps: two numbers of tokens or chips. */
+/* A check of a rule for steps, which compares numbers of tokens or chips. */
 static struct check ratio(double simulated, double expected, double tolerance_frac)
 {
     return (struct check){.part = "rule",
@@ -172,7 +170,7 @@ static struct check ratio(double simulated, double expected, double tolerance_fr
                           .tolerance_frac = tolerance_frac};
 }
 
-/* One layer, FSDP over all axes of a slice. */
+/* One layer with FSDP over all axes of a slice. */
 struct fsdp_case {
     const char *arguments;
     int axes;
@@ -208,7 +206,7 @@ static int check_fsdp(struct checks *checks, struct catalog *catalog, const stru
     return checks_add(checks, ratio(tokens, rule, c->tolerance_frac), "S1", what, c->why, st);
 }
 
-/* A matmul of gathered activations with columns of weights, whose width is such that Y chips are the most. */
+/* A matmul of gathered activations with columns of weights, whose width makes Y the largest useful number of chips. */
 static int check_tp(struct checks *checks, struct catalog *catalog, struct status *st)
 {
     double alpha = step_alpha(peak_flops, link_Bps), width = 16 * alpha;
@@ -240,15 +238,15 @@ static double gather_s(double bytes, struct catalog *catalog, struct status *st)
     return simulate(NULL, arguments, catalog, &simulation, st) ? NAN : simulation.result.time_s;
 }
 
-/* 8 x 8 chips and so many tokens that X = 8 is best: there weights and activations take as long to gather, and matmuls of the
- * fewest tokens as long as either. */
+/* 8 x 8 chips, and the tokens for which X = 8 is best: weights and activations then take equally long to gather, and at the least
+ * number of tokens matmuls take as long as either. */
 static int check_both(struct checks *checks, struct catalog *catalog, struct status *st)
 {
     const double d = 8192, chips = 64, side = 8, tokens = side * side * ff / chips;
     double alpha = step_alpha(peak_flops, link_Bps);
     double weights_s = gather_s(2 * d * ff / side, catalog, st);
     double activations_s = gather_s(2 * tokens * d / side, catalog, st);
-    /* matmuls: 2 B D F / N; at other B the best X moves with its root, and so does what is gathered */
+    /* matmuls: 2 B D F / N; the best X is proportional to the square root of B, and so is the time of gathers */
     double matmuls_s = 2 * tokens * d * ff / chips / peak_flops, share = activations_s / matmuls_s;
     double least = tokens / chips * share * share;
     static const char both[] = "tokens a chip, of 8x8: fsdp on x, tp on y";

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Simulation against training steps, matmuls, copies and collectives that others have measured, on the measured profile.
+ * Simulation on the measured profile against published measurements of training steps, matmuls, copies and collectives.
  *
- * A row says what was measured, in seconds or as MFU, and, in the column run (or workload, where there is none), what
- * simulates it: a workload file and options. Chip and slice are the row's, and the mesh, where the column parallelism is
- * written as one ("fsdp=64,tp=4"). MFU is held against MFU by
- * both ways of counting attention: a source that counts it in full has operations that another one leaves out, and the
- * column attention says which. Rows that shaped the chip's profile must be met within 3 %, since they were fitted. The others
- * are predictions: 15 % each, 7 % their median. A step ran, so it fits the memory of its chips.
+ * A row has a measurement, in seconds or as MFU, and in the column run (or else workload) a workload file and options to
+ * simulate it. Chip and slice come from the row, and so does the mesh if the column parallelism is written as one
+ * ("fsdp=64,tp=4"). MFU is compared by both ways of counting attention, half or in full; the column attention says which
+ * one the source uses. Rows that the chip's profile was fitted on must be met within 3 %. The others are predictions: each
+ * within 15 %, their median within 7 %. Every step ran, so it must fit in the memory of its chips.
  *
- * A step that shaped its chip is also predicted by what the other chips say: the step_efficiency of its chip is the median of
- * theirs, and nothing else of a chip's profile is fitted on steps. 20 % each, 8 % their median. What was off so far stands in
- * analysis/published/step-errors.csv, and beside every time of a model (validate_typical_error()).
+ * A step that the profile was fitted on is also predicted without it: the chip's step_efficiency, the only value that is
+ * fitted on steps, is then the median of the other chips'. Each within 20 %, their median within 8 %. The errors are kept in
+ * analysis/published/step-errors.csv, and printed beside every time of a model (validate_typical_error()).
  */
 #include <ctype.h>
 #include <math.h>
@@ -28,18 +27,18 @@
 static const double fitted_frac = 0.03, mfu_points = 0.02, each_frac = 0.15, median_frac = 0.07;
 static const double left_out_frac = 0.2, left_out_median_frac = 0.08;
 
-/* A row of the file, and what the simulation has of it. */
+/* A row of the file, and its simulation. */
 struct row {
     const struct csv_table *table;
     int row;
     struct catalog *catalog;
     enum chip_profile profile;
-    const char *run; /* what simulates it: the column run, or workload */
+    const char *run; /* the column run, or workload */
     const struct chip *chip;
-    bool fitted, left_out, over; /* met by a fit; by what others say; does not fit memory */
+    bool fitted, left_out, over; /* fitted on it; predicted without it; exceeds memory */
     double simulated_s;
-    double half_frac, full_frac; /* MFU; NaN where there is none */
-    double bytes;                /* of a copy, moved; NaN */
+    double half_frac, full_frac; /* MFU; NaN: none */
+    double bytes;                /* that a copy moves; NaN: not a copy */
 };
 
 static const char *cell(const struct row *row, const char *column)
@@ -47,7 +46,7 @@ static const char *cell(const struct row *row, const char *column)
     return csv_table_text(row->table, row->row, column);
 }
 
-/* "matmul 8192x8192x16384" or "copy 33554432", alone on a chip or, where the slice says so, on a core of it. */
+/* Times "matmul 8192x8192x16384" or "copy 33554432", alone on a chip, or on one of its cores if the slice says so. */
 static int run_alone(struct row *row, bool *is_alone, struct status *st)
 {
     double m, k, n, bytes;
@@ -70,7 +69,7 @@ static int run_alone(struct row *row, bool *is_alone, struct status *st)
     return 0;
 }
 
-/* The mesh that the column parallelism is written as, "fsdp=64, tp=4"; else "", where it is only compared. */
+/* The mesh in the column parallelism, "fsdp=64, tp=4"; "" if it is in words, which are only compared. */
 static void find_mesh(const struct row *row, char mesh[static AXES_TEXT])
 {
     const char *cell_text = cell(row, "parallelism");
@@ -86,7 +85,7 @@ static void find_mesh(const struct row *row, char mesh[static AXES_TEXT])
     mesh[is_mesh ? n : 0] = '\0';
 }
 
-/* Axes in words, "fsdp=16 x tensor=4", are those of the mesh that ran. */
+/* Checks that axes in words, "fsdp=16 x tensor=4", are those of the mesh that ran. */
 static int compare_mesh(const struct row *row, const char *ran, struct status *st)
 {
     static const char *const also[][2] = {{"tensor", "tp"}, {"model", "tp"}, {"data", "dp"}};
@@ -113,8 +112,8 @@ static int compare_mesh(const struct row *row, const char *ran, struct status *s
     return 0;
 }
 
-/* A workload file and options, or a collective and options. The row has the chip; the slice where its cell begins with a
- * shape, as "4x4 chips (v3-32)" does; and the mesh, "fsdp=64", unless the run has one. */
+/* Runs a workload file or a collective with options. The chip is the row's; so is the slice if its cell begins with a shape,
+ * as "4x4 chips (v3-32)" does, and the mesh, "fsdp=64", unless the run has one. */
 static int run_command(struct row *row, struct status *st)
 {
     const char *slice = cell(row, "slice");
@@ -137,7 +136,7 @@ static int run_command(struct row *row, struct status *st)
     return is_file ? compare_mesh(row, simulation.result.mesh, st) : 0;
 }
 
-/* What was measured, in seconds. */
+/* The measurement in seconds. */
 static int measured_s(const struct row *row, double *time_s, struct status *st)
 {
     static const struct {
@@ -158,7 +157,7 @@ static int measured_s(const struct row *row, double *time_s, struct status *st)
             return 0;
         }
     double mfu = strcmp(cell(row, "attention"), "full") == 0 ? row->full_frac : row->half_frac;
-    if (strncmp(unit, "% MFU", 5) == 0 && mfu > 0) { /* the same operations: MFU x time is alike */
+    if (strncmp(unit, "% MFU", 5) == 0 && mfu > 0) { /* for the same FLOPs, MFU x time is constant */
         double peak = row->chip->peak_flops[DTYPE_BF16], of;
         of = sscanf(unit, "%% MFU of %lf", &of) == 1 ? of * 1e12 : peak;
         *time_s = mfu * row->simulated_s * peak / of / (value / 100);
@@ -173,7 +172,7 @@ static int measured_s(const struct row *row, double *time_s, struct status *st)
                           unit);
 }
 
-/* Adds the check of a row in one quantity; fitted ones are out where they are not met. */
+/* Adds a check of one quantity of a row; fitted rows are judged, too. */
 static int add(struct checks *checks, const struct row *row, struct check check, const char *note,
                struct status *st)
 {
@@ -193,7 +192,7 @@ static int add(struct checks *checks, const struct row *row, struct check check,
     return checks_add(checks, check, cell(row, "id"), what, note, st);
 }
 
-/* The median of what the products of steps reach on the other chips that ship; NaN without any. */
+/* The median step_efficiency of the other built-in chips; NaN if there are none. */
 static double median_of_others(const struct row *row, struct status *st)
 {
     const char *names[CHIP_BUILT_IN_MAX];
@@ -208,7 +207,7 @@ static double median_of_others(const struct row *row, struct status *st)
     return others ? sample_summarise(other, others).median : (double)NAN;
 }
 
-/* The same row, with what the chip was fitted to left out. */
+/* Checks the row again without the value that was fitted on it. */
 static int check_left_out(struct checks *checks, const struct row *row, double time_s, struct status *st)
 {
     struct catalog others = {.step_efficiency = median_of_others(row, st)};
@@ -223,7 +222,7 @@ static int check_left_out(struct checks *checks, const struct row *row, double t
     return code;
 }
 
-/* A row in seconds and, of a step, as MFU by both ways of counting attention, whose tolerance is in points. */
+/* Checks a row in seconds and, for a step, as MFU by both ways of counting attention, with a tolerance in points. */
 static int check_row(struct checks *checks, struct row *row, struct status *st)
 {
     double time_s = NAN;
@@ -297,7 +296,7 @@ int validate_runs(struct checks *checks, enum chip_profile profile, const char *
     return code;
 }
 
-/* Rows of a kind of model, and of a chip unless that is NULL. */
+/* The errors of rows of a kind of model, and of a chip unless that is NULL. */
 static struct sample_summary errors_of(const struct csv_table *table, const char *kind, const char *chip,
                                        int *rows, struct status *st)
 {
