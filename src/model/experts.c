@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * model: experts. A mixture of experts: every token goes to top-k of E experts, which live on the devices of one mesh axis,
- * and back.
+ * model: experts. A mixture of experts: every token goes to top-k of E experts, which live on the devices of one mesh
+ * axis, and back.
  *
  *     model: experts
  *     experts: 8
@@ -22,15 +22,16 @@
  *     chunk-tokens: 128         of exchange: loop: rows that a device sends at once
  *     dtype: f32
  *
- * What a device runs (facts of the course): entry (token t, slot s) is number t top-k + s. Entries are sent in the order of
- * dispatch.h. Three small all-to-alls tell how many rows come from where, where to put what is sent, and where results go
- * back to; then rows, gates and local experts are sent, into capacity x E rows; where only times are asked for, into as many as come
- * to the device that gets most, since no more pass through its HBM. These are sorted by expert, multiplied, sent
- * back, and summed into tokens; what was dropped stays 0.
+ * What a device runs (facts of the course): entry (token t, slot s) is number t top-k + s. Entries are sent in the
+ * order of dispatch.h. Three small all-to-alls tell how many rows come from where, where to put what is sent, and
+ * where results go back to; then rows, gates and local experts are sent, into capacity x E rows; where only times are
+ * asked for, into as many as come to the device that gets most, since no more pass through its HBM. These are sorted
+ * by expert, multiplied, sent back, and summed into tokens; what was dropped stays 0.
  *
- * Three other ways to the same sums. gather: every device gets all tokens of its group, multiplies those for its experts, and the
- * results are scattered. weights: the tokens stay where they are; each expert's weights are sent to all, one after the other.
- * loop: all-to-alls of so many rows at once, until a flag that is summed over the devices says that nothing is left to send.
+ * Three other ways to the same sums. gather: every device gets all tokens of its group, multiplies those for its
+ * experts, and the results are scattered. weights: the tokens stay where they are; each expert's weights are sent to
+ * all, one after the other. loop: all-to-alls of so many rows at once, until a flag that is summed over the devices
+ * says that nothing is left to send.
  */
 #include <stdio.h>
 

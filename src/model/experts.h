@@ -10,7 +10,8 @@
  * (experts_plan.c). With them experts_forward() computes y from x by sending rows to their experts and back
  * (experts_step.c). Three other ways to compute the same sums, for a single layer, are in experts_ways.c.
  *
- * Errors: of the file, status.h; while building, in the builder (tensor.h). Ownership: what is allocated is the model's.
+ * Units: rows, elements. Errors: status.h for the file; while building, they stick in the builder (tensor.h).
+ * Ownership: what is allocated is the model's.
  */
 #ifndef EXPERTS_H
 #define EXPERTS_H
@@ -19,37 +20,37 @@
 
 enum { EXPERTS_LAYERS = 16, EXPERTS_MOST = 1 << 16, EXPERTS_TOP = 64 };
 
-/* The rows that experts multiply: those that arrive; or all that their capacity has room for, as if excess
- * rows are dropped and the others padded to equal numbers. */
+/* The rows that experts multiply: those that arrive; or as many as their capacity, with excess rows dropped and the
+ * rest padded. */
 enum experts_products { PRODUCTS_RAGGED, PRODUCTS_DROPPED };
 
 enum exchange { EXCHANGE_RAGGED, EXCHANGE_GATHER, EXCHANGE_WEIGHTS, EXCHANGE_LOOP };
 
 struct experts {
-    /* what a front end says: the mapping with the keys, of numbers their type; sizes of an expert's layers, of which the first
-     * two are gated: multiplied with the same, and the one's activation with the other; tokens of a device */
+    /* Set by a front end: root is the mapping with the keys, dtype the type of numbers, size the widths of an expert's layers
+     * (if gated, the first two multiply the same input, and then each other), tokens those of a device. */
     const struct node *root;
     struct model *model;
     enum dtype_id dtype;
     int layers, activation, exchange; /* exchange: enum exchange */
     bool gated, router, backward;     /* backward: of a lone layer */
-    int64_t at_once;                  /* of exchange: loop: rows that a device sends in a trip */
+    int64_t at_once;                  /* with exchange: loop, rows that a device sends in a trip */
     int64_t size[EXPERTS_LAYERS + 1], tokens;
-    struct axis_list over;  /* the experts' axis */
-    int layers_with, every; /* so many layers with experts, of which one comes every so many layers */
-    int before;             /* so many of which have none */
+    struct axis_list over;  /* the experts' axes */
+    int layers_with, every; /* the number of layers with experts; one in `every` layers is one */
+    int before;             /* layers without experts at the beginning */
     const char *factor;     /* of the capacity; NULL: none */
-    bool by_sender; /* the capacity is of one sender's tokens, else of those of all devices of the axis */
-    int products;   /* enum experts_products */
+    /* The capacity is for the tokens of one sender, else for those of all devices of the axes. */
+    bool by_sender;
+    int products; /* enum experts_products */
 
-    /* derived values */
+    /* Derived values. */
     struct routing like; /* without entries: common to all routings */
     struct builder *b;
     enum dtype_id key; /* type of the numbers by which rows are sorted */
     int experts, top_k, peers, local;
-    int64_t entries; /* of a device */
-    int64_t buffer,
-        room; /* rows of a receiver, of one chunk: those of the step, and what a program has room for */
+    int64_t entries;      /* of a device */
+    int64_t buffer, room; /* rows of a receiver in a chunk: those of the step, those there is room for */
     struct axis_list all; /* all axes */
     int chunks;
     int at; /* index of the current layer's routing */
@@ -66,8 +67,7 @@ void experts_declare_plans(struct experts *x);
 
 /* The routing of the current layer, and its dispatch. */
 struct routed *experts_routed(const struct experts *x);
-/* For a chunk whose dispatch is known, counts the rows that go back and the rows that each device multiplies.
- * */
+/* For a chunk whose dispatch is known, counts the rows that go back and the rows that each device multiplies. */
 int experts_count_chunk(const struct experts *x, struct chunk *chunk, struct status *st);
 
 /* Declares an input of `each` numbers per device that follow from the routing; returns the array to fill,
@@ -75,7 +75,7 @@ int experts_count_chunk(const struct experts *x, struct chunk *chunk, struct sta
 double *experts_give(struct experts *x, const char *name, const char *what, int64_t each, enum dtype_id dtype,
                      int32_t *made);
 
-/* The inputs of the products. */
+/* The inputs of the matmuls. */
 struct given {
     int32_t x, router, weight[EXPERTS_LAYERS];
 };
@@ -83,7 +83,7 @@ struct given {
 /* Computes y from x by sending rows to the experts and back. */
 int32_t experts_forward(struct experts *x, const struct given *g);
 
-/* Rows on the expert's device, in the order of its experts, and the number of each. */
+/* Rows on the experts' device: their order by expert, and the number for each expert. */
 struct arrived {
     int32_t order, groups;
 };
@@ -91,8 +91,7 @@ struct arrived experts_sort(struct experts *x, int32_t local);
 int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
                          const struct ragged_rows *mine);
 
-/* The ways without an exchange of rows, with their inputs. *left: for a loop, the flag after its last trip.
- * */
+/* The computations without an exchange of rows, and by a loop; *left becomes the loop's flag after its last trip. */
 int32_t experts_without_rows(struct experts *x, const struct given *g);
 int32_t experts_by_loop(struct experts *x, const struct given *g, int32_t *left);
 

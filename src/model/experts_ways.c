@@ -4,10 +4,10 @@
  *
  * gather, weights: all tokens are gathered, or all weights sent.
  *
- * loop: all-to-alls of so many rows each: of a device's chunk every peer gets an equal part, and rows that are too many for it
- * wait for the next trip. Before each trip, and at the end, a flag is summed over the devices: does any still have rows to
- * send? A device that is done sends empty rows on, so that all trips are alike on all devices. Trips are known from the
- * routing, and written out.
+ * loop: all-to-alls of so many rows each: of a device's chunk every peer gets an equal part, and rows that are too
+ * many for it wait for the next trip. Before each trip, and at the end, a flag is summed over the devices: does any
+ * still have rows to send? A device that is done sends empty rows on, so that all trips are alike on all devices.
+ * Trips are known from the routing, and written out.
  */
 #include <stdlib.h>
 
@@ -131,8 +131,8 @@ struct loop {
     int trips;
 };
 
-/* Of all trips, one after the other: the token that stands at each place, or one more than there are; and its expert, among those
- * of the device that it goes to, or one more than there are. */
+/* Of all trips, one after the other: the token that stands at each place, or one more than there are; and its expert,
+ * among those of the device that it goes to, or one more than there are. */
 static void fill_places(const struct experts *x, const struct loop *l, double *token, double *expert)
 {
     const struct routing *r = &experts_routed(x)->routing;

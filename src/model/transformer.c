@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which weights a transformer has, how they lie on the devices, and what they add up to. */
+/* The weights of a transformer, their shardings, and the FLOPs and bytes that follow from them. */
 #include "model/transformer.h"
 
-/* Sizes of weights: of the whole model. */
+/* Sizes of weights, not sharded. */
 enum width {
     NO_WIDTH,
     D,
@@ -24,13 +24,13 @@ enum width {
     VOCABULARY,
     WIDTHS
 };
-/* The layers that have a weight: all of them, those without experts, those with; or it is of no block. */
+/* The layers with a weight: all, those without experts, those with experts; or it is not in a block. */
 enum where { EVERYWHERE, DENSE, OF_EXPERTS, NO_BLOCK };
 
-/* The dim `cut` lies over tp, of experts over their axis. */
+/* tp cuts the dim `cut`; for weights of experts, the experts' axes do. */
 static const struct {
     const char *name;
-    enum width rows, columns; /* of a vector no columns */
+    enum width rows, columns; /* a vector has no columns */
     int cut;
     enum where where;
 } weights[WEIGHTS] = {
@@ -59,7 +59,7 @@ static const struct {
     [WEIGHT_UNEMBED] = {"unembed", VOCABULARY, D, 0, NO_BLOCK},
 };
 
-/* A width of 0 is that of a weight that there is not. */
+/* A weight with a width of 0 does not exist. */
 static bool is_there(const struct transformer *t, enum weight_id id)
 {
     bool gate = id == WEIGHT_GATE || id == WEIGHT_EXPERT_GATE || id == WEIGHT_SHARED_GATE;
@@ -96,7 +96,7 @@ static void set_shape(const struct transformer *t, enum weight_id id, struct wei
         .name = w->name, .dims = vector ? 1 : 2, .cut = weights[id].cut, .dim = {rows, vector ? 0 : columns}};
 }
 
-/* Adds axes that do not cut the weight itself. */
+/* Adds axes over which the rest is sharded, without those that cut `cut`. */
 static void share(struct weight *w, const struct axis_list *more)
 {
     for (int i = 0; i < more->count; i++)
@@ -104,7 +104,7 @@ static void share(struct weight *w, const struct axis_list *more)
             w->shared.axis[w->shared.count++] = more->axis[i];
 }
 
-/* Is it cut over the experts' axis? */
+/* Is it a weight of the routed experts, which their axes cut? */
 static bool is_of_experts(enum weight_id id)
 {
     return id >= WEIGHT_EXPERT_GATE && id <= WEIGHT_EXPERT_DOWN;
@@ -155,7 +155,7 @@ struct weight transformer_weight(const struct transformer *t, enum weight_id id)
         w.over = of_kv ? t->kv : is_of_experts(id) ? t->moe.over : t->tp;
     bool same = w.dims == 1 && !t->textbook;
     if (w.cut < 0 ? w.dims > 0 && !same : is_of_experts(id))
-        share(&w, &t->tp); /* no dim of it is of tp, so that all chips share it */
+        share(&w, &t->tp); /* tp cuts no dim of it, so it shards the rest, too */
     if (!same)
         share(&w, &t->fsdp);
     if (of_kv)
@@ -196,7 +196,7 @@ int64_t transformer_device_tokens(const struct transformer *t)
     return transformer_local_tokens(t) / axis_list_size(&t->tp, &t->axes);
 }
 
-/* Two products of S x head_dim a head, for the pairs of tokens that meet. */
+/* Two matmuls per head, q . k and p . v, of the pairs of tokens that attend to each other. */
 double transformer_attention_flops(const struct transformer *t)
 {
     double sequence = (double)t->sequence, keys = 0;

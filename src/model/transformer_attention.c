@@ -4,10 +4,10 @@
 
 #include "model/transformer_step.h"
 
-/* Heads of one device: of each key-value head several query heads. */
+/* The heads of one device, with several query heads for each key-value head. */
 struct heads {
     int64_t batch, sequence, kv, group, width;
-    int64_t of_values, reach; /* the width of values; tokens that one meets, itself among them */
+    int64_t of_values, reach; /* the width of values; tokens that one attends to, including itself */
 };
 
 static struct heads local_heads(const struct transformer_step *s, int64_t reach, const struct tensor *q,
@@ -16,7 +16,7 @@ static struct heads local_heads(const struct transformer_step *s, int64_t reach,
     int64_t of_q[BUILDER_DIMS], of_k[BUILDER_DIMS];
     builder_dims(s->b, q->value, of_q);
     builder_dims(s->b, k->value, of_k);
-    int64_t kv = of_k[1] / s->t->head_dim; /* 0 where there was no memory for k, which is told at the end */
+    int64_t kv = of_k[1] / s->t->head_dim; /* 0 if memory ran out, which is reported at the end */
     int64_t sequence = s->t->attention == ATTENTION_NONE ? 1 : s->t->sequence;
     return (struct heads){.batch = of_q[0] / sequence,
                           .sequence = sequence,
@@ -27,7 +27,7 @@ static struct heads local_heads(const struct transformer_step *s, int64_t reach,
                           .reach = reach};
 }
 
-/* Scores of tokens after one's own, and too far before it, are so low that their exponentials are 0. */
+/* Makes the scores of later tokens, and of those too far back, so low that their exponentials are 0. */
 static int32_t mask(struct builder *b, const struct heads *h, int32_t scores)
 {
     int64_t dim[BUILDER_DIMS];
@@ -42,14 +42,15 @@ static int32_t mask(struct builder *b, const struct heads *h, int32_t scores)
     return build_select(b, meet, scores, build_fill(b, -1e30, scores));
 }
 
-/* In f32, whatever the scores are. */
+/* In f32, whatever the type of the scores. */
 static int32_t softmax(struct builder *b, int32_t scores)
 {
     int32_t wide = front_softmax(b, build_convert(b, scores, DTYPE_F32));
     return build_convert(b, wide, builder_dtype(b, scores));
 }
 
-/* scores[b, kv, s, group, t] = q[b, s, kv, group, w] . k[b, t, kv, w];  y[b, kv, s, group, w] = softmax . v[b, t, kv, w] */
+/* scores[b, kv, s, group, t] = q[b, s, kv, group, w] . k[b, t, kv, w];  y[b, kv, s, group, w] = softmax . v[b, t, kv,
+ * w] */
 static int32_t plain(struct transformer_step *s, const struct heads *h, int32_t q, int32_t k, int32_t v)
 {
     static const struct dot_dims to_scores = {
@@ -73,8 +74,8 @@ static int32_t plain(struct transformer_step *s, const struct heads *h, int32_t 
     return build_reshape(b, y, (int64_t[]){h->batch * h->sequence, h->kv * h->group * h->of_values}, 2);
 }
 
-/* One kernel, which reads q, k, v and writes y; its backward kernel also reads y and its cotangent, and writes three cotangents.
- * Of the tokens in a window of w of S it multiplies w S - w^2 / 2 pairs. */
+/* One kernel, which reads q, k, v and writes y; its backward kernel also reads y and its cotangent, and writes three
+ * cotangents. With a window of w of S tokens it computes w S - w^2 / 2 pairs. */
 static int32_t fused(struct transformer_step *s, const struct heads *h, int32_t q, int32_t k, int32_t v)
 {
     const struct transformer *t = s->t;
@@ -97,7 +98,7 @@ static int32_t fused(struct transformer_step *s, const struct heads *h, int32_t 
                              (int32_t[]){q, k, v}, 3, t->latents.kv > 0 ? &v : &q, 1, &cost);
 }
 
-/* Without attention: y = q + k + v, of which the heads of a group share k and v. Nothing looks at another token. */
+/* Without attention: y = q + k + v, where the heads of a group share k and v. Tokens are independent. */
 static int32_t none(struct transformer_step *s, const struct heads *h, int32_t q, int32_t k, int32_t v)
 {
     struct builder *b = s->b;

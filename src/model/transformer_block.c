@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A transformer's block on one device: which weights it gathers, multiplies with, and what it communicates of activations. */
+/* A transformer's block on one device: the gathers of its weights, its matmuls, and the communication of activations. */
 #include <string.h>
 
 #include "model/transformer_step.h"
@@ -26,7 +26,7 @@ static struct tensor norm(struct transformer_step *s, int64_t layer, enum weight
     return tensor_zip(b, HLO_MULTIPLY, &y, &scale);
 }
 
-/* x . w, cut as `like` is, or if that is NULL, as x and the columns of w are. */
+/* x . w, sharded like `like`, or, if that is NULL, like x and the columns of w. */
 static struct tensor multiply(struct transformer_step *s, const struct tensor *x, const struct tensor *w,
                               bool keep, const struct tensor *like)
 {
@@ -41,8 +41,7 @@ static struct tensor multiply(struct transformer_step *s, const struct tensor *x
     return y;
 }
 
-/* Matrices that tp cuts along a dim as one, beside each other along it: on each device its own part of the first, then those
- * of the next. */
+/* Concatenates matrices along the dim that tp cuts: each device has its part of the first, then its part of the next. */
 static struct tensor beside(struct transformer_step *s, const struct tensor w[], int n, int along)
 {
     struct tensor whole = w[0];
@@ -57,13 +56,13 @@ static struct tensor beside(struct transformer_step *s, const struct tensor w[],
     return whole;
 }
 
-/* Is the result of a product with a weight kept by full recomputation? */
+/* Does full recomputation keep the result of the matmul with a weight? */
 static bool is_kept(const struct transformer_step *s, enum weight_id id)
 {
     return s->t->keep & 1u << id;
 }
 
-/* x times several weights, y[i] = x . w[id[i]], as one product or as one each. */
+/* Multiplies x with several weights, y[i] = x . w[id[i]], in one matmul or in one each. */
 static void multiply_all(struct transformer_step *s, const struct tensor *x, int64_t layer,
                          const enum weight_id id[], int n, struct tensor y[])
 {
@@ -89,7 +88,7 @@ static void multiply_all(struct transformer_step *s, const struct tensor *x, int
     }
 }
 
-/* The sums of a product whose weights tp cuts by rows are handed out by tokens, and added to x. */
+/* Multiplies with weights that tp cuts by rows; the sums are reduce-scattered over the tokens, and added to x. */
 static struct tensor multiply_onto(struct transformer_step *s, const struct tensor *y, const struct tensor *w,
                                    bool keep, const struct tensor *x)
 {
@@ -99,7 +98,7 @@ static struct tensor multiply_onto(struct transformer_step *s, const struct tens
     return tensor_zip(s->b, HLO_ADD, x, &sum);
 }
 
-/* Of what devices of tp have of the tokens, all. */
+/* Gathers the tokens of all devices of tp. */
 static struct tensor all_tokens(struct transformer_step *s, const struct tensor *h)
 {
     struct tensor gathered = *h;
@@ -114,7 +113,7 @@ struct tensor step_norm(struct transformer_step *s, int64_t layer, enum weight_i
     return all_tokens(s, &h);
 }
 
-/* Columns of a product, from `low` on. */
+/* The columns [low, low + n) of x. */
 static struct tensor columns(struct transformer_step *s, const struct tensor *x, int64_t low, int64_t n)
 {
     struct tensor part = *x;
@@ -123,7 +122,7 @@ static struct tensor columns(struct transformer_step *s, const struct tensor *x,
     return part;
 }
 
-/* Each head's own part of k, and behind it the one that all heads have in common. */
+/* Each head's own part of k, followed by the part that all heads have in common. */
 static struct tensor join_keys(struct transformer_step *s, const struct tensor *own,
                                const struct tensor *common)
 {
@@ -140,7 +139,7 @@ static struct tensor join_keys(struct transformer_step *s, const struct tensor *
     return k;
 }
 
-/* q, k and v by latents: h of own tokens. */
+/* q, k and v by latents, from h, the device's own tokens. */
 static void multiply_latents(struct transformer_step *s, int64_t layer, const struct tensor *h,
                              struct tensor qkv[3])
 {
@@ -190,8 +189,8 @@ static struct tensor feed_forward(struct transformer_step *s, int64_t layer, con
     return gated ? tensor_zip(s->b, HLO_MULTIPLY, &both[1], &both[0]) : both[0];
 }
 
-/* The feed-forward part of a layer with experts: each device sends its own tokens. To those that all tokens go to, devices of tp
- * send nothing: each has a part of their width, and all tokens. */
+/* The feed-forward part of a layer with experts. Each device sends its own tokens to the experts; for those that all
+ * tokens go to nothing is sent: each device of tp has a part of their width, and all tokens. */
 static struct tensor ask_experts(struct transformer_step *s, int64_t layer, const struct tensor *x)
 {
     struct tensor h = norm(s, layer, WEIGHT_NORM_2, x), y = step_experts(s, layer, &h);
@@ -223,7 +222,7 @@ static struct tensor in_turn(struct transformer_step *s, int64_t layer, const st
     return multiply_onto(s, &y, &w, is_kept(s, WEIGHT_DOWN), &x);
 }
 
-/* o and down are one product of both parts beside each other, whose sums are handed out once. */
+/* The matmuls with o and down are one, of both parts concatenated, with a single reduce-scatter. */
 static struct tensor in_parallel(struct transformer_step *s, int64_t layer, const struct tensor *x)
 {
     struct tensor h = step_norm(s, layer, WEIGHT_NORM_1, x), qkv[3], y[2], w[2];
@@ -243,7 +242,7 @@ struct tensor step_block(struct transformer_step *s, int64_t layer, const struct
     return (s->t->parallel ? in_parallel : in_turn)(s, layer, x);
 }
 
-/* Weights as they are used, which are gathered from where they are held. */
+/* Weights as they are used: gathered, and converted. */
 
 static struct held *held_of(const struct transformer_step *s, int64_t layer, enum weight_id id)
 {
@@ -251,8 +250,8 @@ static struct held *held_of(const struct transformer_step *s, int64_t layer, enu
                               : &s->held[s->t->layers * BLOCK_WEIGHTS + id - BLOCK_WEIGHTS];
 }
 
-/* Gradients come in their own type. Over devices they are summed in the type of compute, as XLA does, unless there are several
- * micro-batches, which are added up first, or by the textbook. */
+/* Sets the values of a weight of which gradients are taken. These have their own type, but are summed over devices in
+ * the type of compute, as XLA does, unless several micro-batches are summed first, or the plan is the textbook's. */
 static void use(struct transformer_step *s, struct held *held)
 {
     const struct transformer *t = s->t;
@@ -265,7 +264,7 @@ static void use(struct transformer_step *s, struct held *held)
     if (copied)
         held->whole = build_alias(s->b, held->whole);
     if (t->sharded)
-        held->whole = build_vary(s->b, held->whole, &t->dp); /* summed when the optimizer takes its part */
+        held->whole = build_vary(s->b, held->whole, &t->dp); /* the optimizer sums over dp */
     held->parts = build_vary(s->b, held->whole, &t->dp);
     held->parts = build_vary(s->b, held->parts, &w->copies);
     held->used = held->parts;
@@ -290,7 +289,7 @@ int32_t step_held(struct transformer_step *s, int64_t layer, enum weight_id id)
     return held->parts;
 }
 
-/* What is gathered of a weight as a matrix; of what is held flat what fills the last chunk is cut off. */
+/* Gathers a weight as a matrix; if it is held flat, the padding of the last chunk is removed. */
 static int32_t gather(struct transformer_step *s, const struct weight *w, int32_t value)
 {
     if (w->split >= 0)
@@ -305,8 +304,8 @@ static bool is_of_attention(enum weight_id id)
     return (id >= WEIGHT_Q && id <= WEIGHT_O) || id == WEIGHT_Q_LATENT || id == WEIGHT_KV_LATENT;
 }
 
-/* XLA gathers the weights of attention again for each use of the backward pass, the others once for all of it, and the head's once
- * for the step. */
+/* In the backward pass XLA gathers the weights of attention for each use, and the others once; the head's are gathered
+ * once for the step. */
 struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id)
 {
     struct held *held = held_of(s, layer, id);

@@ -63,7 +63,7 @@ void step_declare_experts(struct transformer_step *s)
     experts_declare_plans(&s->t->moe);
 }
 
-/* Those of a device, matrix by matrix. */
+/* The matrices of a device's experts. */
 static int32_t matrices(struct transformer_step *s, int64_t layer, enum weight_id id)
 {
     int32_t w = step_weight(s, layer, id).value;

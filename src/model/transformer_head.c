@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where a transformer begins and ends: rows of the embedding, and the mean cross entropy of logits.
+ * The beginning and the end of a transformer: rows of the embedding, and the mean cross entropy of the logits.
  *
- * The vocabulary is cut by tp. A device looks up the tokens that are its own; for the others it has rows of zeros, and the sum
- * over tp hands rows out by tokens. Of logits it has the columns of its own part: the largest, the sum of exponentials and the
- * target's logit are put together over tp.
+ * tp cuts the vocabulary. A device looks up tokens in its own part and has zeros for the others; the sums over tp are
+ * reduce-scattered over the tokens. It has the logits of its own part; their maximum, the sum of exponentials and the
+ * target's logit are reduced over tp.
  */
 #include "model/transformer_step.h"
 
-/* [tokens] of the first number of the device's part of the vocabulary. */
+/* An array of the shape of `like`, filled with the first number of the device's part of the vocabulary. */
 static int32_t first_own(struct transformer_step *s, int32_t like)
 {
     enum { PARTS_MOST = 4096 };
@@ -22,7 +22,7 @@ static int32_t first_own(struct transformer_step *s, int32_t like)
     return build_broadcast(s->b, build_reshape(s->b, own, NULL, 0), dim, dims, NULL);
 }
 
-/* Where a is below b, and not below 0. */
+/* 0 <= a < below, element by element. */
 static int32_t is_within(struct builder *b, int32_t a, int64_t below)
 {
     int32_t above = build_compare(b, "GE", a, build_fill(b, 0, a));
@@ -30,7 +30,7 @@ static int32_t is_within(struct builder *b, int32_t a, int64_t below)
     return build_binary(b, HLO_AND, above, under);
 }
 
-/* Rows by tokens; those of the device's own part of the vocabulary, zeros for the others. */
+/* The rows of tokens in the device's part of the vocabulary; zeros for the others. */
 static int32_t take_rows(struct transformer_step *s, int32_t table, int32_t tokens)
 {
     struct builder *b = s->b;
@@ -44,7 +44,7 @@ static int32_t take_rows(struct transformer_step *s, int32_t table, int32_t toke
     return build_select(b, within, value, build_fill(b, 0, value));
 }
 
-/* Back go cotangents in the type of the table's gradient, which XLA has moved past this. */
+/* The same value; its cotangent has the type of the table's gradient, as XLA moves that conversion before it. */
 static int32_t moved(struct transformer_step *s, int32_t value)
 {
     struct module *m = s->b->module;
@@ -53,8 +53,8 @@ static int32_t moved(struct transformer_step *s, int32_t value)
     return value;
 }
 
-/* As XLA has it, a table whose columns fsdp cuts is not gathered: tokens are, and of their rows each device makes its columns, which
- * are exchanged: [fsdp * tokens, d / fsdp] to [tokens, d]. */
+/* XLA does not gather a table whose columns fsdp cuts: it gathers the tokens, each device looks up its columns of
+ * their rows, and an all-to-all turns [fsdp * tokens, d / fsdp] into [tokens, d]. */
 static int32_t exchange_rows(struct transformer_step *s, int32_t tokens)
 {
     struct builder *b = s->b;
@@ -88,7 +88,7 @@ struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens
     return x;
 }
 
-/* log of the sum of exponentials over the vocabulary, a token. */
+/* The log of the sum of exponentials over the vocabulary, for each token. */
 static int32_t log_sum(struct transformer_step *s, int32_t logits)
 {
     struct builder *b = s->b;
@@ -103,7 +103,7 @@ static int32_t log_sum(struct transformer_step *s, int32_t logits)
     return build_binary(b, HLO_ADD, build_unary(b, HLO_LOG, sum), most);
 }
 
-/* The logit of the target, a token. */
+/* The logit of the target, for each token. */
 static int32_t of_target(struct transformer_step *s, int32_t logits, int32_t targets)
 {
     struct builder *b = s->b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the file says of a transformer, and the mesh of its parts. */
+/* Reads a transformer from a workload file, and the roles of the mesh axes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 enum { LAYERS_MOST = 1024 };
 #define SIZE_MOST 0x1p32
 
-/* mla: {q-rank: 1536, kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}: each head has keys of its own. */
+/* mla: {q-rank: 1536, kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}; each head then has keys of its own. */
 static int read_latents(const struct node *root, struct transformer *t, struct status *st)
 {
     static const char *const names[] = {"q-rank", "kv-rank", "nope-dim", "rope-dim", "v-dim", NULL};
@@ -37,7 +37,7 @@ static int read_latents(const struct node *root, struct transformer *t, struct s
     return 0;
 }
 
-/* window: 4096, of all layers but every so many. */
+/* window: 4096, in all layers except every whole_every-th. */
 static int read_window(const struct node *root, struct transformer *t, struct status *st)
 {
     const struct front_key keys[] = {
@@ -123,7 +123,7 @@ static int read_dtypes(const struct node *root, struct transformer *t, struct st
     return 0;
 }
 
-/* A type, of eight bits also by the names that people use. */
+/* Reads a type; those of eight bits also by their common names. */
 static int read_type(const struct node *list, const char *name, enum dtype_id *dtype, struct status *st)
 {
     const struct node *node = list ? node_get(list, name) : NULL;
@@ -139,7 +139,7 @@ static int read_type(const struct node *list, const char *name, enum dtype_id *d
     return 0;
 }
 
-/* quantize: {weights: int8, products: int8, rest: bf16}. Numbers are those without it. */
+/* quantize: {weights: int8, products: int8, rest: bf16}. eval computes without it. */
 static int read_quantize(const struct node *root, struct transformer *t, struct status *st)
 {
     static const char *const names[] = {"weights", "products", "rest", NULL};
@@ -172,7 +172,7 @@ static int read_keep(const struct node *root, struct transformer *t, struct stat
     return 0;
 }
 
-/* parallelism: {fsdp: "(x,y)", tp: z}; without it, axes have the part that they are named after. */
+/* parallelism: {fsdp: "(x,y)", tp: z}; without it, the name of an axis is its role. */
 static int read_parts(const struct node *root, struct transformer *t, struct status *st)
 {
     static const char *const keys[] = {"dp", "fsdp", "tp", NULL};
@@ -214,7 +214,7 @@ static int read_parts(const struct node *root, struct transformer *t, struct sta
     return code;
 }
 
-/* Makes two axes of one, the first of `n` devices, in all lists. */
+/* Splits an axis in two, the first of `n` devices, in all lists. */
 static int split_axis(struct transformer *t, int axis, int n, struct status *st)
 {
     struct axes before = t->axes;
@@ -244,7 +244,7 @@ static int split_axis(struct transformer *t, int axis, int n, struct status *st)
     return code;
 }
 
-/* The axes of tp that cut key-value heads; of what is left, devices hold copies. */
+/* Finds the axes of tp that cut key-value heads; along the others devices hold copies. */
 static int read_copies(const struct node *root, struct transformer *t, struct status *st)
 {
     int64_t left = t->kv_heads;
@@ -278,7 +278,7 @@ static int read_copies(const struct node *root, struct transformer *t, struct st
     return 0;
 }
 
-/* Tokens of a step, of which each device that cuts the batch gets whole sequences. */
+/* Reads the tokens of a step; every device that shards the batch must get whole sequences. */
 static int read_tokens(const struct node *root, const struct point *point, struct transformer *t,
                        struct status *st)
 {

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a transformer's step needs of each chip's memory, and how many operations the model takes.
+ * The memory that a transformer's step takes on each chip, and the FLOPs of the model.
  *
- * Memory is what XLA has at the peak of a training step: one of two moments, whichever needs more. The rule and its coefficients
- * were read off compiled programs (dense ones, f32 weights and Adam, bf16 between): most of 24 within 5 %.
+ * Memory is that of XLA at the peak of a training step, which is at one of two times, whichever needs more. The rule
+ * and its coefficients come from compiled programs (dense, f32 weights and Adam, compute in bf16): most of 24 are
+ * within 5 %.
  *
- * In the backward loop over the layers there are: parameters and the optimizer's state; the gradients of all layers, and that of the head, still in
- * the type of compute; copies of the layers' own shards in that type, as the cast is hoisted out of the loops; what is kept of
- * each layer; and what one layer works with: with full recomputation its weights, gathered, some arrays as wide as the feed-forward
- * part, some as wide as the model, and scores where attention is plain.
- * At the head there are: parameters and state, the copies, what is kept, the head gathered, its gradient, and the logits with, where
- * it is gathered, their cotangent, in the type of compute: no f32 logits exist anywhere.
+ * In the backward loop over the layers: parameters and the optimizer's state; the gradients of all layers, and that of
+ * the head, still in the type of compute; copies of the layers' own shards in that type, as the conversion is hoisted
+ * out of the loops; the values kept of each layer; and the working set of one layer: with full recomputation its
+ * gathered weights, some arrays as wide as the feed-forward part, some as wide as the model, and scores if attention
+ * is plain.
  *
- * Of a layer with experts the rows that are sent, and what experts make of them, are there instead of the feed-forward part's
- * products; of both kinds of layer the larger one is what computes. Gradients of several micro-batches are summed beside the loop's.
+ * At the head: parameters and state, the copies, the kept values, the gathered head, its gradient, and the logits, if
+ * the head is gathered with their cotangent, in the type of compute: there are no f32 logits.
+ *
+ * A layer with experts has the rows that are sent, and the experts' results, instead of the matmuls of the
+ * feed-forward part. The working set is that of the larger kind of layer. With several micro-batches there are also
+ * the sums of gradients.
  */
 #include <math.h>
 #include <string.h>
@@ -30,8 +34,8 @@ static double part_size(const struct axis_list *part, const struct transformer *
     return axis_list_size(part, &t->axes);
 }
 
-/* Elements on a device, of one layer: an array as wide as the feed-forward part, or as its experts in the room that there is,
- * beside those that all tokens go to. */
+/* Elements of one layer on a device: an array as wide as the feed-forward part; or as the rows that experts have room
+ * for, and as the experts that all tokens go to. */
 static double inner_elements(const struct transformer *t, bool experts)
 {
     double tokens = (double)transformer_local_tokens(t) / part_size(&t->tp, t);
@@ -41,7 +45,7 @@ static double inner_elements(const struct transformer *t, bool experts)
     return tokens * (double)t->ff;
 }
 
-/* A token's width of what attention reads as k, and as v, with copies. */
+/* The width of k and of v per token as attention reads them, with copies. */
 static double k_width(const struct transformer *t)
 {
     if (t->latents.kv > 0)
@@ -62,8 +66,8 @@ static double scores_elements(const struct transformer *t)
            part_size(&t->tp, t);
 }
 
-/* Rows to and from experts: arrived and their results; sent and returned, one for each token and expert. Routers' logits are left
- * out. */
+/* Rows to and from experts: those that arrive and their results; those sent and returned, one per token and expert.
+ * The router's logits are ignored. */
 static double rows_elements(const struct transformer *t, enum remat remat)
 {
     double rows = (double)(t->moe.room * t->moe.chunks);
@@ -71,13 +75,13 @@ static double rows_elements(const struct transformer *t, enum remat remat)
     return (double)t->d * (2 * rows + (remat == REMAT_PRODUCTS ? 1 : 2) * entries);
 }
 
-/* Of the residual stream, of which a device of tp has its tokens, or all of theirs. */
+/* The width of the residual stream per token; if all devices of tp hold it whole, it counts for each of them. */
 static double residual_width(const struct transformer *t)
 {
     return (double)t->d * (t->whole ? part_size(&t->tp, t) : 1);
 }
 
-/* A token's width of what full recomputation keeps of a block. */
+/* The width per token of what full recomputation keeps of a block. */
 static double kept_width(const struct transformer *t, bool experts)
 {
     double d = residual_width(t), ff = experts ? 0 : (double)t->ff;
@@ -94,7 +98,7 @@ static double kept_width(const struct transformer *t, bool experts)
     return width;
 }
 
-/* What the backward pass needs of a layer, and the forward pass kept. */
+/* The values of a layer that the forward pass keeps for the backward pass. */
 static double kept_bytes(const struct transformer *t, enum remat remat, bool experts)
 {
     double of_type = type_bytes(t), tokens = (double)transformer_local_tokens(t) / part_size(&t->tp, t);
@@ -118,7 +122,7 @@ static double all_kept_bytes(const struct transformer *t, enum remat remat)
     return t->host ? 0 : kept;
 }
 
-/* What one layer works with in the backward loop, besides its weights. */
+/* The working set of one layer in the backward loop, besides its weights. */
 static double working_bytes(const struct transformer *t, enum remat remat, bool experts)
 {
     static const double inners[REMATS] = {[REMAT_NONE] = 2, [REMAT_PRODUCTS] = 5, [REMAT_FULL] = 4};
@@ -136,7 +140,7 @@ static double most_working_bytes(const struct transformer *t, enum remat remat)
     return fmax(dense, with > 0 ? working_bytes(t, remat, true) : 0);
 }
 
-/* Elements of weights on a chip: of ids from `first` up to `end`. */
+/* Elements of the weights [first, end) on a chip. */
 static double held_elements(const struct transformer *t, enum weight_id first, enum weight_id end)
 {
     double sum = 0;
@@ -145,7 +149,7 @@ static double held_elements(const struct transformer *t, enum weight_id first, e
     return sum;
 }
 
-/* Of one block's matrices, gathered or in the type of compute. */
+/* Elements of one block's matrices, gathered. */
 static double gathered_elements(const struct transformer *t)
 {
     double both = 0, of[2] = {0};
@@ -162,7 +166,7 @@ static double gathered_elements(const struct transformer *t)
     return both + fmax(of[0], of[1]);
 }
 
-/* Of the one that is largest. */
+/* Elements of the largest of them. */
 static double largest_elements(const struct transformer *t)
 {
     double largest = 0;
@@ -174,8 +178,9 @@ static double largest_elements(const struct transformer *t)
     return largest;
 }
 
-/* The two moments. Parameters, state and what is kept are the same in both. What is fetched layers ahead takes the place of what
- * has been used, weight by weight: so many layers are there, and the one weight that is both used and under way. */
+/* The two times: in the loop, and at the head. Parameters, state and kept values are the same in both. Weights that
+ * are prefetched replace those that have been used, one by one: there are `ahead` layers of them, and one weight more,
+ * which is used while the next arrives. */
 static void size_loop(const struct transformer *t, enum remat remat, int ahead, double bytes[MEMORY_KINDS])
 {
     double of_type = type_bytes(t), layers = held_elements(t, 0, BLOCK_WEIGHTS);

@@ -11,31 +11,32 @@
  *     head-dim: 128
  *     sequence: 4096
  *     vocabulary: 128256
- *     gated: true              two products make the width, of which one is gated by the other
+ *     gated: true              the feed-forward part has two matmuls, gate and up, multiplied with each other
  *     tied: false              the embedding is the unembedding, too
  *     attention: causal        or full, none
- *     window: 4096             to so many tokens, the token itself among them
- *     full-attention-every: 2  but to all in the last of every so many layers
+ *     window: 4096             tokens that one attends to, including itself
+ *     full-attention-every: 2  except in the last of every 2 layers, which attends to all
  *     mla: {q-rank: 1536, kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}
  *                              instead of kv-heads and head-dim
  *     kernel: flash            or plain, ideal
- *     fused: false             q, k and v are one product, gate and up one
- *     parallel: false          attention and the feed-forward part read one norm, and are added up together
- *     keep: [q, k, v, o]       what remat full keeps beside inputs of layers: q, k, v, attention, o, gate, up, down
- *     residual: sequence       or whole: between products all devices of tp have all tokens
- *     keep-on-host: false      what is kept lies on the host meanwhile; copies are hidden
+ *     fused: false             q, k and v are one matmul, gate and up another
+ *     parallel: false          attention and the feed-forward part read the same norm, with a single sum over tp
+ *     keep: [q, k, v, o]       what remat full keeps besides inputs of layers: q, k, v, attention, o, gate, up, down
+ *     residual: sequence       or whole: between matmuls all devices of tp have all tokens
+ *     keep-on-host: false      kept values are copied to the host and back, asynchronously
  *     dtypes: {params: bf16, gradients: bf16, state: f32, momentum: f32, master: false}
  *     quantize: {weights: int8, products: int8, rest: bf16}
- *                              types that matrices of blocks are gathered in, and multiplied in, and of all else
+ *                              types of blocks' matrices in gathers and in matmuls, and of everything else
  *     tokens-per-chip: 4096    or batch: 64, sequences
  *     moe: {experts: 8, top-k: 2, capacity-factor: 1.25, expert-d-ff: 14336, every: 1, first-dense-layers: 0,
  *           shared-experts: 0, expert-axis: ep, routing: {draw: uniform}}
- *                              every so many layers, but for the first ones, a mixture of experts, as model: experts has it
- *                              (experts.c), with a router; an expert's width is d-ff unless it says so. Each layer draws a
- *                              routing of its own, the same for all micro-batches. A capacity is each sender's, and experts
- *                              multiply all of it, unless capacity-by and products say otherwise
+ *                              the last of each `every` layers, except the first ones, is a mixture of experts with a router,
+ *                              as in model: experts (experts.c); expert-d-ff is d-ff by default. Each layer draws its own
+ *                              routing, the same for all micro-batches. Unless capacity-by and products say otherwise, the
+ *                              capacity is per sender, and experts multiply all of it
  *
- * With its head the step begins with tokens and ends with the loss over targets. Without, it begins with the first block's input, x, and ends with the cotangent of the last one's output, dy.
+ * With its head the step begins with tokens and ends with the loss over targets. Without, it begins with x, the input
+ * of the first block, and ends with dy, the cotangent of the last block's output.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static int held_count(const struct transformer *t)
     return (int)t->layers * BLOCK_WEIGHTS + (t->head ? WEIGHTS - BLOCK_WEIGHTS : 0);
 }
 
-/* A weight as an input. */
+/* Declares a weight as an input. */
 static void declare(struct transformer_step *s, int i)
 {
     const struct transformer *t = s->t;
@@ -85,7 +86,7 @@ static void declare(struct transformer_step *s, int i)
                                                                 .parts = axis_list_size(&w->over, &t->axes)};
 }
 
-/* "x"; of several micro-batches "x1", "x2" ... */
+/* "x"; with several micro-batches "x1", "x2" ... */
 static const char *number_name(const struct transformer_step *s, const char *stem,
                                char name[static TENSOR_NAME])
 {
@@ -93,7 +94,7 @@ static const char *number_name(const struct transformer_step *s, const char *ste
     return name;
 }
 
-/* Activations of a micro-batch: tokens by d. */
+/* The activations of a micro-batch: [tokens, d]. */
 static struct tensor activations(const struct transformer *t)
 {
     struct tensor x = {.dims = 2, .dim = {{.name = "t"}, {.name = "d", .n = t->d}}};
@@ -133,7 +134,8 @@ static struct tensor run_blocks(struct transformer_step *s, const struct tensor 
     return y;
 }
 
-/* Gradients of all weights, and of x unless it is NULL, on top of those of the micro-batches before; the last one's are whole. */
+/* Adds the gradients of all weights, and of x unless it is NULL, to those of earlier micro-batches; after the last one
+ * they are summed over devices. */
 static void backward(struct transformer_step *s, const struct tensor *out, int32_t seed, struct tensor *x)
 {
     int n = held_count(s->t), asked = 0;
@@ -188,8 +190,8 @@ static void run_whole(struct transformer_step *s)
     backward(s, &loss, -1, NULL);
 }
 
-/* The part of a gradient that a device of dp has, of the sums over dp: flat, filled up to a multiple of the devices. By the textbook
- * gradients travel in their own type. */
+/* A device's part of a gradient summed over dp: flat, padded to a multiple of the devices. With the textbook's plan
+ * gradients are summed in their own type. */
 static int32_t own_part(struct transformer_step *s, int32_t gradient)
 {
     const struct transformer *t = s->t;
@@ -205,7 +207,8 @@ static int32_t own_part(struct transformer_step *s, int32_t gradient)
     return build_convert(s->b, build_reduce_scatter(s->b, flat, &t->dp, 0), t->gradients);
 }
 
-/* The optimizer on what a chip holds of a weight: gradient, parameter and state are read, the latter two written again. */
+/* Applies the optimizer to a chip's part of a weight: it reads gradient, parameter and state, and writes the latter
+ * two. */
 static void update(struct transformer_step *s, const struct held *held)
 {
     const struct transformer *t = s->t;
@@ -249,7 +252,8 @@ static void write_step(struct transformer_step *s)
     }
 }
 
-/* A few may stand for all, unless they are as different as their routings are. One at least has experts. */
+/* The layers that are built: all, or a few that stand for all, unless their routings differ. At least one of them has
+ * experts. */
 static int64_t built_layers(const struct transformer *t, const struct model_options *options)
 {
     const struct node *routing = t->moe.root ? node_get(t->moe.root, "routing") : NULL;
@@ -266,8 +270,9 @@ static void name_axes(const struct transformer *t, const struct axis_list *list,
         text_add(text, AXES_TEXT, "%s%s", i ? "," : "", t->axes.axis[list->axis[i]].name);
 }
 
-/* Weights over all of a slice that wraps are gathered as they are, and their gradients summed whole; elsewhere both are loops beside
- * their product. So are gathers and scatters of activations, unless the product has a loop already. */
+/* As XLA does: if fsdp is all of a slice that wraps, weights are gathered by a single collective, and gradients are
+ * all-reduced whole; otherwise both are windowed loops beside their matmul. So are gathers and scatters of activations
+ * over tp. */
 static void choose_sums(struct transformer_step *s)
 {
     const struct transformer *t = s->t;

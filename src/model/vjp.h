@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to model/. */
 /*
- * vjp: vector-Jacobian products, the rules that the backward pass consists of (gradient.h).
+ * vjp: vector-Jacobian products, the rules of which the backward pass consists (gradient.h).
  *
- * The cotangent of a value is the gradient of the step's result with respect to it. While the pass walks back, each value
- * collects parts of its cotangent, one from each instruction that reads it; once all are there they are summed, and the rule
- * of the instruction that made the value turns the sum into parts for its operands. A part knows along which mesh axes
- * devices hold only a share of it, or different numbers.
+ * The cotangent of a value is the gradient of the step's result with respect to it. Going backwards, each value
+ * collects parts of its cotangent, one from each instruction that reads it; when all are there they are summed, and
+ * the rule of the instruction that defines the value turns the sum into parts for its operands. A part has a set of
+ * mesh axes along which devices hold partial sums of it, or different values.
  *
  * Units: none. Errors: they stick in the builder (tensor.h). Ownership: gradient.c's.
  */
@@ -16,15 +16,15 @@
 #include "hlo/builder.h"
 
 struct vjp_part {
-    int32_t value;
-    unsigned axes;
-    int32_t next; /* of the same value, -1 after the last */
+    int32_t value; /* the instruction that computes it */
+    unsigned axes; /* set of mesh axes */
+    int32_t next;  /* part of the same cotangent; -1: the last */
 };
 struct vjp {
     struct builder *b;
-    int32_t first, count; /* the instructions that can have cotangents: those of the forward pass */
-    int32_t *head;        /* [count]: their parts, -1 for none */
-    bool *wanted;         /* [count]: does anything whose gradient is asked for lead to it */
+    int32_t first, count; /* the instructions of the forward pass: these can have cotangents */
+    int32_t *head;        /* [count] the first part of each; -1: none */
+    bool *wanted;         /* [count] does it depend on a value whose gradient is requested? */
     struct vjp_part *part;
     int32_t parts, room;
 };
@@ -33,7 +33,7 @@ bool vjp_wants(const struct vjp *vjp, int32_t value);
 /* Adds a part to the cotangent of a value, unless no gradient depends on it. */
 void vjp_add(struct vjp *vjp, int32_t value, int32_t part, unsigned axes);
 
-/* A rule is given an instruction, the cotangent of its result, and the axes along which that is not whole. */
+/* The input of a rule: an instruction, the cotangent `c` of its result, and the axes along which that is partial. */
 struct vjp_rule {
     struct vjp *vjp;
     struct builder *b;
@@ -44,8 +44,8 @@ struct vjp_rule {
 bool vjp_apply(struct vjp_rule *rule);
 bool vjp_apply_to_collective(struct vjp_rule *rule);
 
-/* What the rules share: an operand, and adding to its cotangent; the one dim that the instruction cuts or lengthens, with the
- * sizes of its result and of its operand. */
+/* An operand of the rule's instruction; adding to its cotangent; and the only dim in which the sizes of the result,
+ * `size`, and of the operand, `was`, differ. */
 int32_t vjp_operand(const struct vjp_rule *rule, int which);
 void vjp_give(struct vjp_rule *rule, int which, int32_t part);
 int vjp_changed_dim(const struct vjp_rule *rule, int64_t size[static BUILDER_DIMS],

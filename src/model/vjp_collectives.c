@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rules of collectives: JAX's transposition rules (gradient.h). */
+/* The rules of collectives, which are JAX's transposition rules (gradient.h). */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "model/tensor.h"
 #include "model/vjp.h"
 
-/* Along the axes of the gather either all devices hold shares of the cotangent, or all hold the same. */
+/* Along the axes of the gather, devices either all hold partial sums of the cotangent, or all hold the same value. */
 static void of_all_gather(struct vjp_rule *r, const struct axis_list *over, int dim)
 {
     unsigned own = axis_list_set(over), shares = r->axes & own;
@@ -40,7 +40,7 @@ static void of_permute(struct vjp_rule *r)
     free(back);
 }
 
-/* How many rows go back, from the label of those that came. */
+/* The label of the rows that go back, from that of the rows that came. */
 static int turn_rows(const struct vjp_rule *r, const struct axis_list *over, struct ragged_rows *turned,
                      struct status *st)
 {
@@ -56,9 +56,9 @@ static int turn_rows(const struct vjp_rule *r, const struct axis_list *over, str
     return code;
 }
 
-/* Operands: input, output, offsets of what is sent, its sizes, offsets at the receivers, sizes of what comes. Each device
- * learns from the others where what they sent had come from, and where it lies at theirs, by two small all-to-alls; what the
- * rows were written into is a constant. */
+/* Operands: input, output, input offsets, send sizes, output offsets (at the receivers), receive sizes. Two small
+ * all-to-alls tell each device where the rows that it received came from, and where its own rows are at their
+ * receivers. The output that rows were written into is a constant. */
 static void of_ragged(struct vjp_rule *r, const struct axis_list *over)
 {
     struct builder *b = r->b;

@@ -68,7 +68,7 @@ static int32_t one_less(struct vjp_rule *r, int32_t a)
     return build_binary(r->b, HLO_SUBTRACT, build_fill(r->b, 1, a), a);
 }
 
-/* c where the predicate is true, 0 elsewhere; or the other way round. */
+/* c where the predicate equals `is`, 0 elsewhere. */
 static int32_t c_where(struct vjp_rule *r, int32_t pred, bool is)
 {
     int32_t zero = number(r, 0);
@@ -109,14 +109,14 @@ static int32_t elementwise(struct vjp_rule *r, int which)
     case HLO_CONVERT:
         return build_convert(r->b, c, builder_dtype(r->b, a));
     case HLO_ADD:
-    case HLO_BITCAST: /* varies along more axes than its operand; the sum over them is made there */
+    case HLO_BITCAST: /* a build_vary(): the sum over its axes is added at the operand */
         return c;
     default:
         return -1;
     }
 }
 
-/* False: it is no element-wise instruction with a rule. */
+/* Element-wise instructions; false: it is another one, or has no rule. */
 static bool of_elementwise(struct vjp_rule *r)
 {
     int operands = module_at(r->b->module, r->at)->operands;
@@ -129,7 +129,7 @@ static bool of_elementwise(struct vjp_rule *r)
     return true;
 }
 
-/* Dims that were repeated are summed; those that came from the operand are brought back into its order. */
+/* Sums over the repeated dims, and transposes the others back to the order of the operand. */
 static void of_broadcast(struct vjp_rule *r)
 {
     int64_t dim[BUILDER_DIMS], over[BUILDER_DIMS], order[BUILDER_DIMS];
@@ -175,7 +175,7 @@ static void of_reshape(struct vjp_rule *r)
     vjp_give(r, 0, build_reshape(r->b, r->c, dim, dims));
 }
 
-/* A kernel says which one goes back: it is given the operands and the cotangent. */
+/* A kernel names its backward kernel, which gets the operands and the cotangent. */
 static bool of_custom_call(struct vjp_rule *r)
 {
     enum { OPERANDS = 6 };
@@ -263,7 +263,7 @@ static void read_dot(const struct vjp_rule *r, struct dot_sides *s)
     }
 }
 
-/* From y's batch, own and the other's contracted dims (of c: batch, contracted, own) to the operand's. */
+/* Transposes from the order batch, own, contracted (for operand 1: batch, contracted, own) to the operand's order. */
 static int32_t in_order(struct vjp_rule *r, int32_t made, const struct dot_sides *s, int which)
 {
     int64_t order[BUILDER_DIMS];
@@ -281,14 +281,14 @@ static int32_t in_order(struct vjp_rule *r, int32_t made, const struct dot_sides
     return build_transpose(r->b, made, order);
 }
 
-/* Of y[batch, a's, b's] = a . b: to a comes c . b over b's own dims, to b comes a . c over a's. */
-/* The type of a product with c in the type of an operand: where that has 8 bits it was made for the product alone, and what comes of
- * it stays as wide as c. */
+/* The type of an operand's cotangent: its own; but an operand of 8 bits was quantized for this matmul only, and its
+ * cotangent keeps the type of c. */
 static enum dtype_id type_of_product(const struct vjp_rule *r, enum dtype_id operand)
 {
     return dtype_info(operand)->bytes == 1 ? builder_dtype(r->b, r->c) : operand;
 }
 
+/* y[batch, a's, b's] = a . b: the cotangent of a is c . b over b's own dims, that of b is a . c over a's. */
 static void of_dot(struct vjp_rule *r, int which)
 {
     struct dot_sides s;
@@ -316,7 +316,7 @@ static void of_dot(struct vjp_rule *r, int which)
     r->b->what = before;
 }
 
-/* Weights first: their gradients can be on their way while the rest is multiplied. */
+/* Weights first, so that sums of their gradients can start while the rest is multiplied. */
 static void of_dot_both(struct vjp_rule *r)
 {
     for (int which = 1; which >= 0; which--)
@@ -324,7 +324,7 @@ static void of_dot_both(struct vjp_rule *r)
             of_dot(r, which);
 }
 
-/* Rows that were taken go back to where they came from, and the other way round. */
+/* A gather of rows scatters the cotangent back, and a scatter gathers it. */
 static void of_gather(struct vjp_rule *r)
 {
     int64_t was[BUILDER_DIMS];
@@ -339,7 +339,8 @@ static void of_scatter(struct vjp_rule *r)
         vjp_give(r, 2, build_take(r->b, r->c, vjp_operand(r, 1)));
 }
 
-/* Of rows . matrices: to the matrices come the outer products of their rows, to the rows c . transposed matrices. */
+/* rows . matrices: the cotangent of the matrices is the outer products of their rows with c, that of the rows c .
+ * transposed matrices. */
 static void of_ragged_dot(struct vjp_rule *r)
 {
     int32_t a = vjp_operand(r, 0), matrices = vjp_operand(r, 1), sizes = vjp_operand(r, 2);
