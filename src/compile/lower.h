@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * lower: turns a module into a program: every instruction that is executed becomes a compute or a collective, in schedule
- * order.
+ * lower: turns a module into a program: every instruction that is executed becomes a compute or a collective, in
+ * schedule order.
  *
  * A compute takes the time of its roofline (machine/roofline.h), in compiled text that of compute_time.h, on
  * the one queue of each chip. A blocking collective starts when the queue reaches it and holds the queue
@@ -182,8 +182,8 @@ void lower_free(struct lower *lower);
 /* Writes the program from scratch. */
 int lower_build(struct lower *lower, struct status *st);
 
-/* Appends the module once more to a program on the same slice; loops must be written out in full (options.unroll). On each
- * chip it begins when the op `before`, if not negative, has ended; `after` becomes the op that ends it. */
+/* Appends the module once more to a program on the same slice; loops must be written out in full (options.unroll). On
+ * each chip it begins when the op `before`, if not negative, has ended; `after` becomes the op that ends it. */
 int lower_append(struct lower *lower, struct program *program, int32_t before, int32_t *after,
                  struct status *st);
 
@@ -239,8 +239,8 @@ struct traffic lower_traffic(const struct module *module, int32_t instruction);
 /* Bytes that a kernel itself sends to other devices, by its cost_estimate; 0 for other instructions. */
 double lower_remote_bytes(const struct module *module, int32_t instruction);
 
-/* Appends a collective that waits for `before`; `after` becomes the op that ends it. `stage` is its stage in the program, for
- * a permute that is written once more; -1: a new one. */
+/* Appends a collective that waits for `before`; `after` becomes the op that ends it. `stage` is its stage in the
+ * program, for a permute that is written once more; -1: a new one. */
 int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
                      struct status *st);
 

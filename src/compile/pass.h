@@ -5,7 +5,8 @@
  *
  * Passes find the layer and phase of an instruction by its labels (builder.h); unlabelled instructions are left alone.
  *
- * Errors: STATUS_NOMEM, STATUS_LIMIT. Ownership: `out` is the caller's, freed with module_free(), safe after a failure.
+ * Errors: STATUS_NOMEM, STATUS_LIMIT. Ownership: `out` is the caller's, freed with module_free(), safe after a
+ * failure.
  */
 #ifndef ICISIM_PASS_H
 #define ICISIM_PASS_H
@@ -15,18 +16,18 @@
 #include "base/status.h"
 #include "hlo/module.h"
 
-/* Finds reduce-scatters in disguise. XLA's partitioner writes a reduce-scatter as an all-reduce and a slice, whose offset is
- * looked up in a table or computed from partition-id. TPUs run the pair as one reduce-scatter; modules dumped elsewhere
- * still show it.
+/* Finds reduce-scatters in disguise. XLA's partitioner writes a reduce-scatter as an all-reduce and a slice, whose
+ * offset is looked up in a table or computed from partition-id. TPUs run the pair as one reduce-scatter; modules
+ * dumped elsewhere still show it.
  *
  *     r = f32[4096,8] all-reduce(p), replica_groups=[1,4]<=[4]                  s = f32[1024,8] reduce-scatter(p),
  *     o = s32[1] dynamic-slice(constant({0, 1024, 2048, 3072}), partition-id)       replica_groups=[1,4]<=[4],
  *     s = f32[1024,8] dynamic-slice(r, reshape(o), 0)                               dimensions={0}
  *
- * A pair is one if only the slice reads the all-reduce, one dim is cut into as many parts as a group has devices, each device
- * takes the part of its place in the group, and the all-reduce is not labelled whole="true". Instructions that only computed
- * the offset go, too. Pairs inside fusions count as well. *found is their number; if it is 0, `out` stays empty, and `in` is
- * the result. */
+ * A pair is one if only the slice reads the all-reduce, one dim is cut into as many parts as a group has devices, each
+ * device takes the part of its place in the group, and the all-reduce is not labelled whole="true". Instructions that
+ * only computed the offset go, too. Pairs inside fusions count as well. *found is their number; if it is 0, `out`
+ * stays empty, and `in` is the result. */
 int pass_reduce_scatters(const struct module *in, struct module *out, int *found, struct status *st);
 
 /* What the backward pass recomputes rather than keeps:
@@ -51,9 +52,10 @@ int pass_offload(const struct module *in, struct module *out, struct status *st)
  * either. Only labels change: hbm_bytes gives the remaining bytes. */
 int pass_fuse(const struct module *in, double vmem_bytes, struct module *out, struct status *st);
 
-/* Gathers of the step's inputs start this many layers (1 or more) ahead of their use and overlap computes: a start stands
- * before the first use of what the layer that far ahead gathered. Over the same groups they run in this order, one at a
- * time. L uniform layers of C seconds of computes and A seconds of gathers take A + (L-1) max(A, C) + C instead of L (A + C). */
+/* Gathers of the step's inputs start this many layers (1 or more) ahead of their use and overlap computes: a start
+ * stands before the first use of what the layer that far ahead gathered. Over the same groups they run in this order,
+ * one at a time. L uniform layers of C seconds of computes and A seconds of gathers take A + (L-1) max(A, C) + C
+ * instead of L (A + C). */
 int pass_prefetch(const struct module *in, int layers, struct module *out, struct status *st);
 /* Sets ahead[in->instructions]: is the instruction a gather that pass_prefetch() would start ahead? */
 int pass_find_prefetched(const struct module *in, bool ahead[], struct status *st);
@@ -70,14 +72,15 @@ int pass_by_data(const struct module *in, struct module *out, struct status *st)
  * (module_on_sparse_core()). */
 int pass_on_sparse_core(const struct module *in, struct module *out, struct status *st);
 
-/* Splits all-to-alls of the entry, ragged or not, into a start and a done: the start stands where its operands are available,
- * but not before its layer and phase begin, the done at the first use. Over the same groups they run in the order of their
- * starts, so that one chunk of an exchange is sent while another is multiplied. */
+/* Splits all-to-alls of the entry, ragged or not, into a start and a done: the start stands where its operands are
+ * available, but not before its layer and phase begin, the done at the first use. Over the same groups they run in the
+ * order of their starts, so that one chunk of an exchange is sent while another is multiplied. */
 int pass_exchange(const struct module *in, struct module *out, struct status *st);
 
-/* How the collective beside a matmul is decomposed into permutes of pieces, so that the product of one piece overlaps the
- * permute of the next (collective matmul). Naive: not at all. Uni: all pieces in one direction round the ring; bidi: whole
- * pieces in both; bidi-half: halves in both. On a ring that is not closed, the last two are the line algorithm. */
+/* How the collective beside a matmul is decomposed into permutes of pieces, so that the product of one piece overlaps
+ * the permute of the next (collective matmul). Naive: not at all. Uni: all pieces in one direction round the ring;
+ * bidi: whole pieces in both; bidi-half: halves in both. On a ring that is not closed, the last two are the line
+ * algorithm. */
 enum overlap_way { OVERLAP_NAIVE, OVERLAP_UNI, OVERLAP_BIDI, OVERLAP_BIDI_HALF, OVERLAP_WAYS };
 
 struct overlap_options {
@@ -95,8 +98,9 @@ struct overlap_options {
 };
 
 /* Writes matmuls and the collectives beside them as unrolled loops: a gather whose users are all matmuls, a scatter or
- * all-reduce that is the only user of one. If a matmul has several, the last gather is taken, else the collective after it.
- * Each step multiplies in a fusion, which takes its piece of the whole operand by the device's place in the ring. */
+ * all-reduce that is the only user of one. If a matmul has several, the last gather is taken, else the collective
+ * after it. Each step multiplies in a fusion, which takes its piece of the whole operand by the device's place in the
+ * ring. */
 int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
                  struct status *st);
 /* Which collectives are asynchronous: all that passes start early or wait for late, or only the permutes of loops. */
@@ -112,8 +116,8 @@ int pass_find_postponed(const struct module *in, bool later[], struct status *st
 enum overlap_reduce { REDUCE_SCATTER_GATHER, REDUCE_CHUNKS };
 enum overlap_loop { LOOP_UNROLLED, LOOP_XLA };
 enum { OVERLAP_CHUNKS = 256 }; /* at most */
-/* Where a matmul's output is sharded less than an operand: the operand is gathered before the matmul or in a loop with it, or
- * the output after it. */
+/* Where a matmul's output is sharded less than an operand: the operand is gathered before the matmul or in a loop with
+ * it, or the output after it. */
 enum overlap_gather { GATHER_AUTO, GATHER_BEFORE, GATHER_AFTER };
 /* How a matmul is done: as the textbook's four cases say, or as the fastest of these and XLA's partitioner's choices. */
 enum matmul_plan { PLAN_AUTO, PLAN_TEXTBOOK };

@@ -224,8 +224,8 @@ static int walk_list(struct layout *layout, const struct placement *placement, c
     return 0;
 }
 
-/* The number of a group's members on each of its chips; -1 if it differs between chips. `times` is scratch, [chips], and
- * is zero before and after. */
+/* The number of a group's members on each of its chips; -1 if it differs between chips. `times` is scratch, [chips],
+ * and is zero before and after. */
 static int devices_a_chip(const struct placement *placement, const int member[], int size, int32_t times[])
 {
     for (int i = 0; i < size; i++)

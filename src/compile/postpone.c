@@ -2,10 +2,10 @@
 /*
  * Sums of gradients overlap the rest of the backward pass.
  *
- * Instructions whose results are used by the step's outputs only, without a matmul in between, are its tail: reduce-scatters
- * and all-reduces of gradients, and what is computed from them. A collective of the tail starts at its place in the module.
- * Its users come p layers later, p more for each further collective in the chain before them, and at the latest at the end
- * of the step. Layers are counted by the matmuls of the backward pass.
+ * Instructions whose results are used by the step's outputs only, without a matmul in between, are its tail:
+ * reduce-scatters and all-reduces of gradients, and what is computed from them. A collective of the tail starts at its
+ * place in the module. Its users come p layers later, p more for each further collective in the chain before them, and
+ * at the latest at the end of the step. Layers are counted by the matmuls of the backward pass.
  */
 #include <stdlib.h>
 
@@ -56,8 +56,8 @@ static bool may_follow(const struct module *module, int32_t at)
             (opcode_is_cheap(opcode) || (class == CLASS_OPAQUE && !module_cost(module, at).product)));
 }
 
-/* Backwards: an instruction is in the tail only if all its users are. Then forwards: its depth; at depth 0, before all sums,
- * nothing is postponed. */
+/* Backwards: an instruction is in the tail only if all its users are. Then forwards: its depth; at depth 0, before all
+ * sums, nothing is postponed. */
 static void find_tail(struct postpone *p)
 {
     int32_t first = p->entry->first, end = first + p->entry->count;

@@ -2,9 +2,9 @@
 /*
  * Gathers of the step's inputs, started p layers ahead of their use.
  *
- * The gather of block i (given.h) starts before the first use of what block i - p gathers; its done is at its first use.
- * Where a weight takes several gathers, one after the other, each but the last starts one block earlier than the gather
- * that needs it, so that it has a whole block's time, too.
+ * The gather of block i (given.h) starts before the first use of what block i - p gathers; its done is at its first
+ * use. Where a weight takes several gathers, one after the other, each but the last starts one block earlier than the
+ * gather that needs it, so that it has a whole block's time, too.
  */
 #include <stdlib.h>
 

@@ -91,7 +91,8 @@ static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
            ((class == CLASS_MATMUL && !has_batch(c->edit.from, at)) || class == CLASS_COLLECTIVE);
 }
 
-/* {layer="3",phase="fwd",what="w"} becomes {layer="3",phase="bwd",what="w",again="true"}; a label of ragged rows stays. */
+/* {layer="3",phase="fwd",what="w"} becomes {layer="3",phase="bwd",what="w",again="true"}; a label of ragged rows
+ * stays. */
 static void label_recomputed(struct recompute *c, int32_t at)
 {
     static const char *const keys[] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "again"};

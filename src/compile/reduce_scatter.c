@@ -61,8 +61,8 @@ static bool find_offsets(struct disguises *d, int32_t instruction)
     return true;
 }
 
-/* Does each device take the part that corresponds to its place in its group? Offsets in dims that are taken whole need no
- * check: they are 0, or clamped to it. */
+/* Does each device take the part that corresponds to its place in its group? Offsets in dims that are taken whole need
+ * no check: they are 0, or clamped to it. */
 static bool takes_own_part(struct disguises *d, int32_t slice, int dim, const struct groups *groups,
                            int64_t part)
 {

@@ -97,7 +97,8 @@ static void need_operands(const struct walk *w, int32_t instruction)
         need(w, module_operand(w->module, instruction, o));
 }
 
-/* Appends `count` values of another instruction's list, if there are so many. True: the instruction has all its values. */
+/* Appends `count` values of another instruction's list, if there are so many. True: the instruction has all its
+ * values. */
 static bool pass(struct walk *w, int32_t instruction, int32_t from, int32_t offset, int32_t count)
 {
     for (int32_t i = 0; offset + count <= width_of(w, from) && i < count && !w->failed; i++)

@@ -15,9 +15,10 @@
  *
  * An element of a loop's state is several values in one buffer: its initial value, that inside a trip, that at the end
  * of a trip, the final one. Results of branches share a buffer with the conditional's. The text names other shared
- * buffers: input_output_alias (donation), output_to_operand_aliasing, and aliasing_operands of the backend_config, which
- * numbers the arrays of all operands and then those of the result. XLA writes these after buffer assignment, so nothing
- * has to be guessed about fusions, all-reduces and in-place updates. Between two of its values a buffer may be free.
+ * buffers: input_output_alias (donation), output_to_operand_aliasing, and aliasing_operands of the backend_config,
+ * which numbers the arrays of all operands and then those of the result. XLA writes these after buffer assignment, so
+ * nothing has to be guessed about fusions, all-reduces and in-place updates. Between two of its values a buffer may be
+ * free.
  *
  * The pieces that a ConcatBitcast joins become its result. Buffers that only a start has (flags, scratch memory of a
  * SparseCore) are not counted.

@@ -61,8 +61,8 @@ static void add(struct count *c, const struct buffer *buffer, int32_t start, int
     c->change[buffer->space][end + 1] -= buffer->bytes;
 }
 
-/* A buffer is occupied while one of its values is live. Outside HBM, XLA counts it twice while one value becomes the next,
- * except for the values of a loop or a conditional. */
+/* A buffer is occupied while one of its values is live. Outside HBM, XLA counts it twice while one value becomes the
+ * next, except for the values of a loop or a conditional. */
 static void add_ranges(struct count *c, const struct buffer *buffer)
 {
     int32_t start = buffer->value[0]->start, end = buffer->value[0]->end;

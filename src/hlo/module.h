@@ -4,8 +4,8 @@
  *
  * A module is a list of computations, each a list of instructions in schedule order. An instruction has an opcode, the
  * shape of its result *on one device*, operands (earlier instructions of its computation) and attributes: dimensions,
- * replica groups, called computations, a literal, labels. Times and numbers depend on nothing else, so a module that is
- * printed as HLO text and read back is the same module (hlo_print.h, hlo_read.h).
+ * replica groups, called computations, a literal, labels. Times and numbers depend on nothing else, so a module that
+ * is printed as HLO text and read back is the same module (hlo_print.h, hlo_read.h).
  *
  * An attribute is a key with numbers, or with a text as written; the table of keys says which. icisim's own labels
  * (layer, phase, tensor) are frontend_attributes, as JAX writes them: {layer="3",phase="bwd"}.
@@ -150,8 +150,8 @@ struct computation {
     int32_t root;         /* an instruction */
 };
 
-/* Replica groups: the text that is printed, "{{0,1},{2,3}}", "[2,4]<=[8]" or "mesh['x'=4,'y'=4] {'x'}", and the ids that
- * it lists. Which devices the ids stand for depends on the instruction (module_groups_of()). */
+/* Replica groups: the text that is printed, "{{0,1},{2,3}}", "[2,4]<=[8]" or "mesh['x'=4,'y'=4] {'x'}", and the ids
+ * that it lists. Which devices the ids stand for depends on the instruction (module_groups_of()). */
 enum { MODULE_MEMBERS_MAX = 1 << 24 }; /* of all groups of a module together; devices: GROUPS_DEVICES_MAX */
 struct module_groups {
     int32_t text;
@@ -230,8 +230,8 @@ const int64_t *module_numbers(const struct module *module, int32_t instruction, 
 int64_t module_number(const struct module *module, int32_t instruction, enum attribute_key key,
                       int64_t fallback);
 const char *module_value(const struct module *module, int32_t instruction, enum attribute_key key);
-/* The shape of the final result. For a start it is the second element of its shape, after the operands, for a copy-start
- * the first. */
+/* The shape of the final result. For a start it is the second element of its shape, after the operands, for a
+ * copy-start the first. */
 int32_t module_result(const struct module *module, int32_t instruction);
 /* Computation number `which`, from 0, of those that an instruction runs; -1 after the last. Fusions, calls, whiles,
  * conditionals, async-starts and custom-calls run computations; a to_apply that a reduction or collective applies to
@@ -298,13 +298,13 @@ enum module_ids module_ids_of(const struct module *module, int32_t instruction);
 int module_ids(const struct module *module, enum module_ids ids);
 
 /* The groups of a collective, or of its start, as flattened device ids, from replica_groups, channel_id and
- * use_global_device_ids. For a collective-permute: its pairs, as groups of source and target. The caller frees `groups`.
- * Errors: ids that are out of range, repeated or missing. */
+ * use_global_device_ids. For a collective-permute: its pairs, as groups of source and target. The caller frees
+ * `groups`. Errors: ids that are out of range, repeated or missing. */
 int module_groups_of(const struct module *module, int32_t instruction, struct groups *groups,
                      struct status *st);
 
-/* The coarsest mesh along whose axes the groups of a module lie (module_mesh.c): "m0=4,m1=2". Groups that fit no mesh are
- * ignored. */
+/* The coarsest mesh along whose axes the groups of a module lie (module_mesh.c): "m0=4,m1=2". Groups that fit no mesh
+ * are ignored. */
 int module_mesh(const struct module *module, struct axes *axes, struct status *st);
 
 /* The trip count of a while loop: its known_trip_count, or inferred from its condition and state; -1: unknown. */

@@ -142,8 +142,8 @@ static int check_instruction(const struct module *module, int32_t computation, i
     return code < 0 ? code : check_meaning(module, instruction, st);
 }
 
-/* Parameters are numbered from 0, each number once; every start has a done, or goes into a tuple, as when one trip of a loop
- * starts a transfer for the next. */
+/* Parameters are numbered from 0, each number once; every start has a done, or goes into a tuple, as when one trip of
+ * a loop starts a transfer for the next. */
 static int check_computation(const struct module *module, int32_t computation, unsigned char seen[],
                              int32_t *where, struct status *st)
 {

@@ -4,9 +4,9 @@
  * module_check: the invariants of a module, on which every reader of one may rely.
  *
  * Every index is in range and operands come before their users; roots and called computations exist, and a computation
- * comes before its callers, so there is no recursion; the parameters of a computation are numbered from 0; literals have
- * as many elements as their shapes. Shapes of collectives, matmuls, slices, tuples, loops and calls agree with their
- * operands, attributes and groups. Every start has a done in its computation, or goes into a tuple.
+ * comes before its callers, so there is no recursion; the parameters of a computation are numbered from 0; literals
+ * have as many elements as their shapes. Shapes of collectives, matmuls, slices, tuples, loops and calls agree with
+ * their operands, attributes and groups. Every start has a done in its computation, or goes into a tuple.
  *
  * Units: none. Errors: STATUS_INPUT, "INSTRUCTION: what is wrong". Ownership: nothing is kept.
  */

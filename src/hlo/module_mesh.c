@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Finds the mesh along whose axes a module's groups lie. Device ids number a mesh row by row, so the group of device 0 is a
- * box whose ids are sums of strides. An axis of n devices, `stride` ids apart, has cuts at stride and at n * stride; every
- * cut divides the next, and each two neighbouring cuts enclose an axis:
+ * Finds the mesh along whose axes a module's groups lie. Device ids number a mesh row by row, so the group of device 0
+ * is a box whose ids are sums of strides. An axis of n devices, `stride` ids apart, has cuts at stride and at n *
+ * stride; every cut divides the next, and each two neighbouring cuts enclose an axis:
  *
  *     {{0,4,8,12},{1,5,...},...} of 16 devices: cuts 4 and 16; with {{0,1},{2,3},...}: 1 and 2, too: axes of 4, 2 and 2
  */

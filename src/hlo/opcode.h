@@ -34,7 +34,8 @@ enum opcode_class {
     CLASS_OPAQUE
 };
 
-/* id, name, class, and the id of the whole: for a START, UPDATE or DONE the instruction of which it is a part, else itself */
+/* id, name, class, and the id of the whole: for a START, UPDATE or DONE the instruction of which it is a part, else
+ * itself */
 #define PARTS(X, id, name) X(id##_START, name "-start", START, id) X(id##_DONE, name "-done", DONE, id)
 #define OPCODES(X)                                                                                           \
     X(PARAMETER, "parameter", FREE, PARAMETER)                                                               \

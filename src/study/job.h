@@ -8,18 +8,18 @@
  * and a row in the list of job.c. The first one that accepts the text opens the job, which is cheap and finds
  * every fault of the input, and then builds its program.
  *
- * A batch is a run of points that differ only in their size, as neighbours in a grid often do. Their chip, slice, mesh, rings
- * and routes are the same, mostly also the shape of the program, and so its folding and its bounds: these are kept from one
- * point to the next, and only the amounts are new. The caller gives the points of a batch the same number (job_batch()).
- * Results do not depend on what was kept.
+ * A batch is a run of points that differ only in their size, as neighbours in a grid often do. Their chip, slice,
+ * mesh, rings and routes are the same, mostly also the shape of the program, and so its folding and its bounds: these
+ * are kept from one point to the next, and only the amounts are new. The caller gives the points of a batch the same
+ * number (job_batch()). Results do not depend on what was kept.
  *
  *     struct batch batch = {0};
  *     for (int i = 0; i < points; i++)
  *         batch_result(&batch, number[i], &point[i], &catalog, &result[i], &st);
  *     batch_close(&batch);
  *
- * Units: in the names. Errors: status.h. Ownership: job_close() frees what a job has made; the point, and the
- * catalog with its chips, are borrowed and outlive it. batch_close() frees what a batch has kept; the texts of its points are
+ * Units: in the names. Errors: status.h. Ownership: job_close() frees what a job has made; the point, and the catalog
+ * with its chips, are borrowed and outlive it. batch_close() frees what a batch has kept; the texts of its points are
  * borrowed until then, or until a point with another number; a batch is not moved.
  */
 #ifndef ICISIM_JOB_H
@@ -157,8 +157,8 @@ struct batch {
     struct run run;
 };
 
-/* Opens batch->job for a point; the caller builds it and runs it as batch->run, and closes the batch after a failure. Points
- * with the same number must differ only in size. */
+/* Opens batch->job for a point; the caller builds it and runs it as batch->run, and closes the batch after a failure.
+ * Points with the same number must differ only in size. */
 int batch_open(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
                struct status *st);
 /* Opens, builds and runs, as job_result() does. */

@@ -13,24 +13,25 @@
  *     learning-rate: 0.01
  *
  * A part may have a time instead of a step, {time: 100us, mesh: "d=4", on: 0-3}; its transfers then have one, too,
- * {from: a, to: b, time: 20us}. `transfers: {time: 20us}` stands for one from each part to the next. Any part may send to
- * any others, as long as there is no cycle.
+ * {from: a, to: b, time: 20us}. `transfers: {time: 20us}` stands for one from each part to the next. Any part may send
+ * to any others, as long as there is no cycle.
  *
- * A batch passes through all parts and all transfers. Each of them works on one batch at a time; transfers overlap parts.
- * So in the steady state the time from one batch to the next is
+ * A batch passes through all parts and all transfers. Each of them works on one batch at a time; transfers overlap
+ * parts. So in the steady state the time from one batch to the next is
  *
  *     max(longest part or transfer, longest path of a batch through them / in_flight)
  *
- * because there are two kinds of dependency cycles: a part (or transfer) waits for itself, one batch earlier, and the start
- * of a path waits for its end, in_flight batches earlier. The message that a batch has left crosses links back to the
- * start of the path, with no bytes, and counts as part of it. Any time beyond that is contention for links that transfers
- * and parts share.
+ * because there are two kinds of dependency cycles: a part (or transfer) waits for itself, one batch earlier, and the
+ * start of a path waits for its end, in_flight batches earlier. The message that a batch has left crosses links back
+ * to the start of the path, with no bytes, and counts as part of it. Any time beyond that is contention for links that
+ * transfers and parts share.
  *
- * With host_transfer a batch goes through the hosts, as with jax.device_put between two meshes, and the loop blocks: data
- * crosses the PCIe of the sending chip to the host, and that of a chip of the next part from it, while neither computes.
+ * With host_transfer a batch goes through the hosts, as with jax.device_put between two meshes, and the loop blocks:
+ * data crosses the PCIe of the sending chip to the host, and that of a chip of the next part from it, while neither
+ * computes.
  *
- * Units: in the names. Errors: with file, line and column. Ownership: the caller's struct, freed with parts_close(), safe when
- * zeroed; point and machine are borrowed.
+ * Units: in the names. Errors: with file, line and column. Ownership: the caller's struct, freed with parts_close(),
+ * safe when zeroed; point and machine are borrowed.
  */
 #ifndef ICISIM_PARTS_H
 #define ICISIM_PARTS_H

@@ -201,8 +201,8 @@ static int replica_of(const struct tensor *t, const struct axes *axes, int devic
     return axis_list_position(&rest, axes, device);
 }
 
-/* Adds the bytes that each device of one mesh holds of the block that each device of the other needs. If there are replicas,
- * device j takes them from replica j mod their number. */
+/* Adds the bytes that each device of one mesh holds of the block that each device of the other needs. If there are
+ * replicas, device j takes them from replica j mod their number. */
 static void add_bytes(const struct parts *s, const struct handover *h, double bytes[])
 {
     const struct part *a = &s->part[h->from_part], *b = &s->part[h->to_part];

@@ -14,8 +14,8 @@ struct parts_job {
     double *alone_s; /* [parts + transfers] the time of each alone; NULL until it is needed */
 };
 
-/* FILL batches, and BURSTS times those in flight, are run; the last MEASURED times those in flight measure the steady state:
- * a multiple, as batches may leave in bursts. */
+/* FILL batches, and BURSTS times those in flight, are run; the last MEASURED times those in flight measure the steady
+ * state: a multiple, as batches may leave in bursts. */
 enum { FILL = 8, BURSTS = 12, MEASURED = 4 };
 
 static int parts_build(struct job *job, struct status *st)
@@ -40,8 +40,8 @@ static int time_all_alone(struct parts_job *p, struct status *st)
     return code;
 }
 
-/* The longest path of a batch that begins in part `from`, with the message back that it has left. way_s[parts] is scratch: the
- * time until each part begins, negative if the path does not reach it. */
+/* The longest path of a batch that begins in part `from`, with the message back that it has left. way_s[parts] is
+ * scratch: the time until each part begins, negative if the path does not reach it. */
 static int longest_way(struct parts_job *p, int from, double way_s[], double *most_s, struct status *st)
 {
     struct parts *parts = &p->parts;
@@ -90,8 +90,8 @@ static double left_s(const struct parts_job *p, const struct trace *trace, int b
     return end_s;
 }
 
-/* How long a part, or (from parts.parts on) a transfer, worked on a batch; a transfer starts when it is free and the part
- * before it has ended. */
+/* How long a part, or (from parts.parts on) a transfer, worked on a batch; a transfer starts when it is free and the
+ * part before it has ended. */
 static double took_s(const struct parts_job *p, const struct trace *trace, int which, int batch)
 {
     int batches = p->flow.batches, parts = p->parts.parts;
@@ -145,8 +145,8 @@ static void print_schedule(const struct job *job, const struct parts_job *p, cha
                  job->machine.chip->pcie_Bps * 1e-9, flow_print(&p->parts, order));
 }
 
-/* The steady state: a batch leaves time_s after the one before it. Counts of ops and bytes would be of all batches, and are
- * left out. */
+/* The steady state: a batch leaves time_s after the one before it. Counts of ops and bytes would be of all batches,
+ * and are left out. */
 static int find_steady(const struct parts_job *p, const struct trace *trace, struct result *result,
                        struct status *st)
 {

@@ -2,9 +2,9 @@
 /*
  * The order in which batches flow through parts, and the program that they make, batch by batch.
  *
- * Dependencies in the program do everything: a part's computes run on the queues of its chips in the order of the batches; a
- * transfer waits for the step before it and for itself, one batch earlier; a part that receives nothing waits for the message
- * that the batch in_flight earlier has left, which every part at the end sends to it.
+ * Dependencies in the program do everything: a part's computes run on the queues of its chips in the order of the
+ * batches; a transfer waits for the step before it and for itself, one batch earlier; a part that receives nothing
+ * waits for the message that the batch in_flight earlier has left, which every part at the end sends to it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@
 
 enum { PRINTED = 2 }; /* batches */
 
-/* A part's level is one more than the highest of those that send to it; with a cycle, some level is too high for the order. */
+/* A part's level is one more than the highest of those that send to it; with a cycle, some level is too high for the
+ * order. */
 int parts_order(struct parts *s, struct status *st)
 {
     int done = 0;
@@ -123,8 +124,9 @@ static void add_send(struct writer *w, const struct message *message, const int3
     free(route);
 }
 
-/* Appends a message between all pairs of devices, in as many ops as the receiving part has devices: in op k device i sends to
- * device i + k. Between partners there are as many sends as the larger part has devices. Returns the op that joins them. */
+/* Appends a message between all pairs of devices, in as many ops as the receiving part has devices: in op k device i
+ * sends to device i + k. Between partners there are as many sends as the larger part has devices. Returns the op that
+ * joins them. */
 static int32_t add_message(struct writer *w, const struct message *message)
 {
     const struct mesh *from = &w->parts->part[message->from].mesh, *to = &w->parts->part[message->to].mesh;
@@ -179,8 +181,9 @@ static double host_s(const struct parts *parts, const struct transfer *t, bool g
     return most / parts->machine->chip->pcie_Bps;
 }
 
-/* Through the hosts, the chips of the one part are busy while their data goes up, those of the other while it comes down, which
- * starts when the slowest has sent. A given time is the set-up time of a message without bytes between partners. */
+/* Through the hosts, the chips of the one part are busy while their data goes up, those of the other while it comes
+ * down, which starts when the slowest has sent. A given time is the set-up time of a message without bytes between
+ * partners. */
 static int write_transfer(struct writer *w, int which, int32_t before, int32_t also, struct passage *passage)
 {
     const struct transfer *t = &w->parts->transfer[which];
@@ -199,8 +202,8 @@ static int write_transfer(struct writer *w, int which, int32_t before, int32_t a
     return w->st->code;
 }
 
-/* The op after which a part may begin a batch: all its transfers have arrived; or, where batches enter, the batch in_flight
- * earlier has left. */
+/* The op after which a part may begin a batch: all its transfers have arrived; or, where batches enter, the batch
+ * in_flight earlier has left. */
 static int32_t may_begin(struct writer *w, const struct flow *flow, int part, int batch)
 {
     const struct parts *parts = w->parts;
@@ -258,8 +261,8 @@ void flow_free(struct flow *flow)
     *flow = (struct flow){0};
 }
 
-/* The time of a part's step or a transfer alone, or, if `which` is negative, of the message from part `from` to part `to` that a
- * batch has left. */
+/* The time of a part's step or a transfer alone, or, if `which` is negative, of the message from part `from` to part
+ * `to` that a batch has left. */
 static int time_alone(struct parts *parts, int which, int from, int to, double *time_s, struct status *st)
 {
     const struct message word = {.name = "left", .from = from, .to = to, .before = -1, .also = -1};

@@ -108,8 +108,8 @@ enum column_kind {
     COLUMN_OFF,     /* relative difference of time_s from this field */
 };
 
-/* The tables that have a column, provided that some row has a value. A text that is the same in all rows is printed in the line
- * above the table instead. */
+/* The tables that have a column, provided that some row has a value. A text that is the same in all rows is printed in
+ * the line above the table instead. */
 enum column_when {
     WHEN_ALWAYS,
     WHEN_SIZED,

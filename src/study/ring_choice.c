@@ -191,8 +191,8 @@ static int take(const struct search *search, const struct attempt *attempt, stru
     return open_form(c, search->mesh, attempt->form, st);
 }
 
-/* Times an attempt, and keeps it if it is the best so far. `open`: with the fastest kind of ring or pattern rather than with
- * the attempt's. */
+/* Times an attempt, and keeps it if it is the best so far. `open`: with the fastest kind of ring or pattern rather
+ * than with the attempt's. */
 static int try_one(struct search *search, struct attempt attempt, bool open, struct status *st)
 {
     struct collective_job *c = search->c;
@@ -214,8 +214,8 @@ static int try_one(struct search *search, struct attempt attempt, bool open, str
     return 0;
 }
 
-/* One ring through all chips may be fastest if some axis is a line, where links at the ends are idle. Returns a lower bound of
- * its time; infinity if it cannot be faster, or options exclude it. */
+/* One ring through all chips may be fastest if some axis is a line, where links at the ends are idle. Returns a lower
+ * bound of its time; infinity if it cannot be faster, or options exclude it. */
 static double one_ring_least_s(const struct search *search)
 {
     const struct collective_job *c = search->c;
@@ -236,8 +236,9 @@ static double one_ring_least_s(const struct search *search)
     return collective_least_s(c->collective, search->mesh->slice, &spec, &links_s);
 }
 
-/* Finds the fastest rings of the requested kind: those of the mesh axes, lines, or one ring through all chips. The closed form
- * is a lower bound, exact if every step is one link; a form whose bound is above the best time so far is not simulated. */
+/* Finds the fastest rings of the requested kind: those of the mesh axes, lines, or one ring through all chips. The
+ * closed form is a lower bound, exact if every step is one link; a form whose bound is above the best time so far is
+ * not simulated. */
 static int settle_schedule(struct search *search, struct status *st)
 {
     struct collective_job *c = search->c;

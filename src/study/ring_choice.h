@@ -3,9 +3,9 @@
 /*
  * ring_choice: chooses the rings of a collective over its mesh axes.
  *
- * Mesh axes that lie on several physical axes, or share one, can be used in two ways (ring_set.h): one ring for each mesh
- * axis, or all lines of the slice that they lie on at the same time. Both are kept until the program is built, which takes
- * the one that is faster in simulation. --one-ring and --all-axes leave no choice.
+ * Mesh axes that lie on several physical axes, or share one, can be used in two ways (ring_set.h): one ring for each
+ * mesh axis, or all lines of the slice that they lie on at the same time. Both are kept until the program is built,
+ * which takes the one that is faster in simulation. --one-ring and --all-axes leave no choice.
  *
  * Units: seconds. Errors: status.h. Ownership: ring_choice_close(), safe on a zeroed one.
  */
@@ -52,22 +52,23 @@ int ring_choice_spec(struct collective_job *c, const struct mesh *mesh, struct c
 /* The root, which the mesh numbers, in the numbering of the rings. */
 int ring_choice_root(const struct collective_job *c, const struct job *job);
 
-/* The simulated time of the collective on its rings; and its time by the closed form, as if every step were one link, or
- * NaN if it has none. */
+/* The simulated time of the collective on its rings; and its time by the closed form, as if every step were one link,
+ * or NaN if it has none. */
 int ring_choice_time(struct collective_job *c, const struct job *job, const struct mesh *mesh, double *time_s,
                      struct status *st);
 double ring_choice_ideal_s(const struct collective_job *c, const struct job *job);
 
-/* What XLA would choose, or what the search chose: "xla: RotatedPincerEmitter StrategyND{..}", "best: bidi as one ring".
- * With --algorithm schedule `text` stays as it is. Returns `text`. */
+/* What XLA would choose, or what the search chose: "xla: RotatedPincerEmitter StrategyND{..}", "best: bidi as one
+ * ring". With --algorithm schedule `text` stays as it is. Returns `text`. */
 char *ring_choice_name(const struct collective_job *c, char text[static RESULT_LINE]);
 
-/* "fsdp on x*y as axes, tp on z": the physical axes of each mesh axis, and the rings that they are used as. Returns `text`. */
+/* "fsdp on x*y as axes, tp on z": the physical axes of each mesh axis, and the rings that they are used as. Returns
+ * `text`. */
 char *ring_choice_print(const struct collective_job *c, const struct mesh *mesh,
                         char text[static RESULT_LINE]);
 
-/* If a step of the rings is longer than a hop: the time on a mesh whose axes are in an order in which none is, or else by
- * the closed form. "" if every step is a hop. */
+/* If a step of the rings is longer than a hop: the time on a mesh whose axes are in an order in which none is, or else
+ * by the closed form. "" if every step is a hop. */
 int long_hops_print(const struct collective_job *c, const struct job *job, char text[static RESULT_LINE],
                     struct status *st);
 

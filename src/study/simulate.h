@@ -3,7 +3,8 @@
 /*
  * simulate: one simulation for a check, written as arguments of `icisim run`.
  *
- * Units: SI. Errors: status.h, with the file and the arguments. Ownership: plain values; catalog and settings are the caller's.
+ * Units: SI. Errors: status.h, with the file and the arguments. Ownership: plain values; catalog and settings are the
+ * caller's.
  */
 #ifndef ICISIM_SIMULATE_H
 #define ICISIM_SIMULATE_H
@@ -22,8 +23,8 @@ struct simulation {
 int simulate_point(const struct point *point, struct catalog *catalog, bool runs,
                    struct simulation *simulation, struct status *st);
 
-/* Runs "all-gather --chip v4 --slice 4x4x4 ...", or, if `file` is not NULL, a workload file whose options the arguments
- * change. */
+/* Runs "all-gather --chip v4 --slice 4x4x4 ...", or, if `file` is not NULL, a workload file whose options the
+ * arguments change. */
 int simulate(const char *file, const char *arguments, struct catalog *catalog, struct simulation *simulation,
              struct status *st);
 

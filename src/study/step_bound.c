@@ -49,7 +49,8 @@ static int find_closed(const struct step_bound *step, const struct mesh *mesh, u
     return 0;
 }
 
-/* Returns 1 if the step's loops would be different on a mesh. Loops that were chosen as the fastest hold for one layout. */
+/* Returns 1 if the step's loops would be different on a mesh. Loops that were chosen as the fastest hold for one
+ * layout. */
 static int check_loops(const struct step_bound *step, const struct point *point, const struct mesh *mesh,
                        struct status *st)
 {

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "machine/roofline.h"
 
-/* A time of an op on the critical chip, NaN if it takes no part; `all_s`, that of all chips, if time_s is NULL: the times of each
- * chip were not recorded. */
+/* A time of an op on the critical chip, NaN if it takes no part; `all_s`, that of all chips, if time_s is NULL: the
+ * times of each chip were not recorded. */
 static double on_chip_s(const struct trace *trace, const double time_s[], int32_t op, double all_s)
 {
     return time_s ? time_s[(int64_t)op * trace->chips + trace_critical_chip(trace)] : all_s;
@@ -79,8 +79,8 @@ static struct wait wait_at_end(const struct module_job *m, const struct trace *t
     return (struct wait){from_s, end_s};
 }
 
-/* The queue's wait for an item: from when it was idle, or the item before in the same wait had ended, to the item's end, or,
- * for the last of them, to when the queue continues. */
+/* The queue's wait for an item: from when it was idle, or the item before in the same wait had ended, to the item's
+ * end, or, for the last of them, to when the queue continues. */
 static struct wait wait_of_one(const struct module_job *m, const struct trace *trace, int32_t index)
 {
     const struct lowered *item = &m->lower.item[index];
@@ -184,8 +184,8 @@ static int32_t count_ended(const struct ended ended[], int32_t n, double time_s)
     return low;
 }
 
-/* The queue cannot wait for an item before it begins. An earlier idle time was a wait for the item that brought its operand,
- * which ended when this one began, or for the one before that, and so on. */
+/* The queue cannot wait for an item before it begins. An earlier idle time was a wait for the item that brought its
+ * operand, which ended when this one began, or for the one before that, and so on. */
 static void pass_on(const struct module_job *m, const struct trace *trace, const struct ended ended[],
                     int32_t n, int32_t index, double early_s, struct instruction_time spending[])
 {

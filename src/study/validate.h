@@ -8,9 +8,9 @@
  * there); FITTED where the profile was fitted on the measurement, so that agreement proves nothing. Only OUT is a
  * failure.
  *
- * Measurements that the profile was not fitted on are of two kinds. Interpolated: it was fitted on one that differs only in
- * size, so the check is of a line between two points. Transferred: shape or schedule are different, so the check is of the
- * model, and shows what a prediction for another machine is worth.
+ * Measurements that the profile was not fitted on are of two kinds. Interpolated: it was fitted on one that differs
+ * only in size, so the check is of a line between two points. Transferred: shape or schedule are different, so the
+ * check is of the model, and shows what a prediction for another machine is worth.
  *
  * Units: seconds, fractions. Errors: status.h. Ownership: the caller's list, freed with checks_free().
  */
@@ -57,13 +57,14 @@ double check_difference(const struct check *check);
 int checks_add(struct checks *checks, struct check check, const char *id, const char *what, const char *note,
                struct status *st);
 
-/* Appends the median of the absolute differences of all predictions (neither FITTED nor BEYOND) in seconds that have the part and
- * the kind of `of`, as a check: 1 + median against 1. Appends nothing if there are none. `words` names them. */
+/* Appends the median of the absolute differences of all predictions (neither FITTED nor BEYOND) in seconds that have
+ * the part and the kind of `of`, as a check: 1 + median against 1. Appends nothing if there are none. `words` names
+ * them. */
 int checks_add_median(struct checks *checks, const struct check *of, const char *id, const char *words,
                       struct status *st);
 
-/* The same for all checks of that part and kind, whatever their verdicts: two checks, of the median, and of the difference that 95
- * of 100 are within. */
+/* The same for all checks of that part and kind, whatever their verdicts: two checks, of the median, and of the
+ * difference that 95 of 100 are within. */
 int checks_add_spread(struct checks *checks, const struct check *of, double median_frac, double most_frac,
                       struct status *st);
 
@@ -75,13 +76,15 @@ int validate_engines(struct checks *checks, struct status *st);
 /* ... published measurements on a profile, and worked problems on the spec profile; ... */
 int validate_published(struct checks *checks, enum chip_profile profile, const char *file, struct status *st);
 int validate_worked(struct checks *checks, struct status *st);
-/* ... measured training steps, matmuls, copies and collectives; ... Files NULL: those compiled in from analysis/published/. */
+/* ... measured training steps, matmuls, copies and collectives; ... Files NULL: those compiled in from
+ * analysis/published/. */
 int validate_runs(struct checks *checks, enum chip_profile profile, const char *file, struct status *st);
 /* ... and the rule for matmuls inside steps against cycles that a compiler estimated. */
 int validate_products(struct checks *checks, const char *file, struct status *st);
 
-/* The median error of predictions of published steps of a kind, "dense" or "mixtures of experts", made without what their chip
- * was fitted to; in words, too. It is of the chip's own rows if there are three or more, else of all; NaN if there are none. */
+/* The median error of predictions of published steps of a kind, "dense" or "mixtures of experts", made without what
+ * their chip was fitted to; in words, too. It is of the chip's own rows if there are three or more, else of all; NaN
+ * if there are none. */
 int validate_typical_error(const char *chip, const char *kind, double *error_frac,
                            char text[static CHECK_TEXT], struct status *st);
 

@@ -2,9 +2,9 @@
 /*
  * Exact forms against the engines, and engine against engine.
  *
- * Exact forms are compared with simulations of sizes that divide evenly: every chip, rings and lines of 2 to 16 for E1 to
- * E5, and the cases for which the other forms hold. The event engine runs all of them, SimGrid one size of each. Engines
- * are compared by the start and end of every op on every chip.
+ * Exact forms are compared with simulations of sizes that divide evenly: every chip, rings and lines of 2 to 16 for E1
+ * to E5, and the cases for which the other forms hold. The event engine runs all of them, SimGrid one size of each.
+ * Engines are compared by the start and end of every op on every chip.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,8 +38,8 @@ static void check_in(struct exact *exact, const char *arguments, bool simgrid)
     checks_add(exact->checks, check, id, what, "", exact->st);
 }
 
-/* Checks a case in the event engine, and in SimGrid if asked for. Its elements are a multiple of `by`; `which` makes a transfer
- * over a hop shorter than its latency, about as long, or longer. */
+/* Checks a case in the event engine, and in SimGrid if asked for. Its elements are a multiple of `by`; `which` makes a
+ * transfer over a hop shorter than its latency, about as long, or longer. */
 __attribute__((format(printf, 5, 6))) static void check_case(struct exact *exact, bool simgrid, int64_t by,
                                                              int which, const char *format, ...)
 {

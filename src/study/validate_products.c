@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The rule for matmuls inside steps (product_estimate.h) against the cycles that XLA:TPU's cost model gives single matmuls.
+ * The rule for matmuls inside steps (product_estimate.h) against the cycles that XLA:TPU's cost model gives single
+ * matmuls.
  *
- * A row has chip, M, K, N, cycles, and optionally dtype (default bf16; f32h: f32 at the highest precision), batch (1) and
- * space_a, space_b, space_out (0: HBM). The rule was fitted to bf16 matmuls with more than one row and no batch; the checks
- * are of their median and of the difference that 95 of 100 are within. Other types use the rule with their own peak.
+ * A row has chip, M, K, N, cycles, and optionally dtype (default bf16; f32h: f32 at the highest precision), batch (1)
+ * and space_a, space_b, space_out (0: HBM). The rule was fitted to bf16 matmuls with more than one row and no batch;
+ * the checks are of their median and of the difference that 95 of 100 are within. Other types use the rule with their
+ * own peak.
  */
 #include <math.h>
 #include <string.h>
@@ -54,8 +56,8 @@ static int read_product(const struct csv_table *table, int row, struct product *
     return st->code;
 }
 
-/* The estimate without what was fitted on steps, as the compiler knows nothing of them. NaN if the chip has no peak for the
- * type. */
+/* The estimate without what was fitted on steps, as the compiler knows nothing of them. NaN if the chip has no peak
+ * for the type. */
 static double estimate_s(const struct chip *chip, struct product product, int passes)
 {
     struct chip compiled = *chip;

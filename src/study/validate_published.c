@@ -3,11 +3,11 @@
  * Simulation against published numbers: measured collectives on a chip's profile, and worked problems on the book's
  * numbers.
  *
- * A measurement that the profile was fitted on (`fitted_on` in the chip's file) proves nothing and is only shown. Each of
- * the others must be met within 20 %, and the median of each kind (interpolated, transferred) within 10 %. Two or three
- * numbers for a whole chip cannot do better, as lines without wraparound measure 15 to 20 % above their ideal. Ratios of
- * two runs (gains.csv) must be met within 8 %. On the spec profile the differences show how far real machines are from the
- * book, and nothing is judged.
+ * A measurement that the profile was fitted on (`fitted_on` in the chip's file) proves nothing and is only shown. Each
+ * of the others must be met within 20 %, and the median of each kind (interpolated, transferred) within 10 %. Two or
+ * three numbers for a whole chip cannot do better, as lines without wraparound measure 15 to 20 % above their ideal.
+ * Ratios of two runs (gains.csv) must be met within 8 %. On the spec profile the differences show how far real
+ * machines are from the book, and nothing is judged.
  */
 #include <math.h>
 #include <stdio.h>
@@ -181,7 +181,8 @@ int validate_published(struct checks *checks, enum chip_profile profile, const c
     return code;
 }
 
-/* Appends "; the book says 12 us, +1.2 %": another number for the same quantity, and the simulation's difference from it. */
+/* Appends "; the book says 12 us, +1.2 %": another number for the same quantity, and the simulation's difference from
+ * it. */
 static void compare(char *text, size_t room, const char *says, double simulated, double other_s)
 {
     char time[UNITS_TEXT];
@@ -189,7 +190,8 @@ static void compare(char *text, size_t room, const char *says, double simulated,
              100 * (simulated / other_s - 1));
 }
 
-/* Checks a worked problem: the time of its schedule, computed by hand; the note has the answers of the book and the rule. */
+/* Checks a worked problem: the time of its schedule, computed by hand; the note has the answers of the book and the
+ * rule. */
 static int check_worked(struct checks *checks, struct catalog *catalog, const struct csv_table *table,
                         int row, struct status *st)
 {

@@ -3,12 +3,13 @@
  * The textbook's rules against the event engine: inside the range where each claims to hold, to a tolerance that the
  * range implies, and outside, where the difference shows what the range is for.
  *
- * Most rules ignore latency (or bandwidth, if they take the larger of the two). If V is so large that its transfer takes
- * 20 times the latencies, that costs 5 %; where both are equal, a rule with only one of them is off by a factor of 2.
+ * Most rules ignore latency (or bandwidth, if they take the larger of the two). If V is so large that its transfer
+ * takes 20 times the latencies, that costs 5 %; where both are equal, a rule with only one of them is off by a factor
+ * of 2.
  *
  * The rules for training steps (S1 to S4) give the tokens per chip, or the width, at which matmuls take as long as
- * communication. A step is simulated at that point. Matmuls take time in proportion to tokens, gathers of weights do not,
- * so in the simulation both are equal at tokens x communication / matmuls; a second simulation there confirms it.
+ * communication. A step is simulated at that point. Matmuls take time in proportion to tokens, gathers of weights do
+ * not, so in the simulation both are equal at tokens x communication / matmuls; a second simulation there confirms it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +21,8 @@
 
 static const double latency_left_out = 0.051, exact = 1e-9;
 
-/* A rule and a simulation, whose size is the one whose transfer, by the rule's bandwidth, takes `ratio` times the sum of the
- * schedule's dependent latencies. */
+/* A rule and a simulation, whose size is the one whose transfer, by the rule's bandwidth, takes `ratio` times the sum
+ * of the schedule's dependent latencies. */
 struct rule_case {
     const char *id;
     const char *arguments; /* without the size */
@@ -119,8 +120,8 @@ static double rule_time_s(const char *id, const struct formula_case *c)
     return formula_time_s(rule, c);
 }
 
-/* The size at which the rule's transfer takes `ratio` times the latencies, rounded so that chunks are equal; permutes have no
- * chunks, and in large groups rounding does not matter. */
+/* The size at which the rule's transfer takes `ratio` times the latencies, rounded so that chunks are equal; permutes
+ * have no chunks, and in large groups rounding does not matter. */
 static double size_of(const struct rule_case *rule, const struct formula_case *like)
 {
     struct formula_case large = *like;
@@ -238,8 +239,8 @@ static double gather_s(double bytes, struct catalog *catalog, struct status *st)
     return simulate(NULL, arguments, catalog, &simulation, st) ? NAN : simulation.result.time_s;
 }
 
-/* 8 x 8 chips, and the tokens for which X = 8 is best: weights and activations then take equally long to gather, and at the least
- * number of tokens matmuls take as long as either. */
+/* 8 x 8 chips, and the tokens for which X = 8 is best: weights and activations then take equally long to gather, and
+ * at the least number of tokens matmuls take as long as either. */
 static int check_both(struct checks *checks, struct catalog *catalog, struct status *st)
 {
     const double d = 8192, chips = 64, side = 8, tokens = side * side * ff / chips;

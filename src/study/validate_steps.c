@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Simulation on the measured profile against published measurements of training steps, matmuls, copies and collectives.
+ * Simulation on the measured profile against published measurements of training steps, matmuls, copies and
+ * collectives.
  *
- * A row has a measurement, in seconds or as MFU, and in the column run (or else workload) a workload file and options to
- * simulate it. Chip and slice come from the row, and so does the mesh if the column parallelism is written as one
- * ("fsdp=64,tp=4"). MFU is compared by both ways of counting attention, half or in full; the column attention says which
- * one the source uses. Rows that the chip's profile was fitted on must be met within 3 %. The others are predictions: each
- * within 15 %, their median within 7 %. Every step ran, so it must fit in the memory of its chips.
+ * A row has a measurement, in seconds or as MFU, and in the column run (or else workload) a workload file and options
+ * to simulate it. Chip and slice come from the row, and so does the mesh if the column parallelism is written as one
+ * ("fsdp=64,tp=4"). MFU is compared by both ways of counting attention, half or in full; the column attention says
+ * which one the source uses. Rows that the chip's profile was fitted on must be met within 3 %. The others are
+ * predictions: each within 15 %, their median within 7 %. Every step ran, so it must fit in the memory of its chips.
  *
- * A step that the profile was fitted on is also predicted without it: the chip's step_efficiency, the only value that is
- * fitted on steps, is then the median of the other chips'. Each within 20 %, their median within 8 %. The errors are kept in
- * analysis/published/step-errors.csv, and printed beside every time of a model (validate_typical_error()).
+ * A step that the profile was fitted on is also predicted without it: the chip's step_efficiency, the only value that
+ * is fitted on steps, is then the median of the other chips'. Each within 20 %, their median within 8 %. The errors
+ * are kept in analysis/published/step-errors.csv, and printed beside every time of a model (validate_typical_error()).
  */
 #include <ctype.h>
 #include <math.h>
@@ -112,8 +113,8 @@ static int compare_mesh(const struct row *row, const char *ran, struct status *s
     return 0;
 }
 
-/* Runs a workload file or a collective with options. The chip is the row's; so is the slice if its cell begins with a shape,
- * as "4x4 chips (v3-32)" does, and the mesh, "fsdp=64", unless the run has one. */
+/* Runs a workload file or a collective with options. The chip is the row's; so is the slice if its cell begins with a
+ * shape, as "4x4 chips (v3-32)" does, and the mesh, "fsdp=64", unless the run has one. */
 static int run_command(struct row *row, struct status *st)
 {
     const char *slice = cell(row, "slice");
