@@ -178,7 +178,7 @@ int metrics_compute(struct metrics *m, const struct metrics_run *run, struct sta
     m->critical_chip = trace_critical_chip(trace);
     m->compute_s = compute_of(program, trace, m->critical_chip);
     m->comm_s = computes ? run->comm_s : m->time_s;
-    m->exposed_comm_s = m->time_s - m->compute_s;
+    m->exposed_comm_s = fmax(0, m->time_s - m->compute_s);  /* rounding may leave -1e-17 */
     double hidden_frac = 1 - m->exposed_comm_s / m->comm_s; /* rounding may leave 1e-13 instead of 0 */
     m->overlap_frac = !(computes && m->comm_s > 0) ? NAN : hidden_frac > 1e-9 ? hidden_frac : 0;
     return 0;

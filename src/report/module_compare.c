@@ -43,9 +43,11 @@ int module_compare_add(struct module_compare *compare, int side, const struct mo
     return 0;
 }
 
+/* 0 for what differs by rounding only. */
 static double slower_s(const struct compared *of)
 {
-    return of->held_s[1] - of->held_s[0];
+    double by_s = of->held_s[1] - of->held_s[0];
+    return fabs(by_s) > 1e-9 * of->held_s[0] ? by_s : 0;
 }
 
 /* Sorts larger values first; ties by name. */
