@@ -145,6 +145,13 @@ said = row(texts + "/programs/ring2_attention_grad_v5p_2x2x2/module.hlo", "--chi
 if said.split("\n")[-2].split()[6] != "0.00":
     faults.append("exposed: " + said)
 
+# Nothing says how long a sort takes: top_k of a decode of 48 layers sorts in VMEM; the embedding's gradient sorts in HBM
+said = row(texts + "/inference/q30_dec_b16_s1536_v6e8/module.hlo", *where)
+if "48 executions of sort (48)" not in said or "nothing for 48 ops" not in said:
+    faults.append("sorts in VMEM: " + said)
+if "# sorts: 1 executions" not in row(texts + "/pairs/fsdp-v6e-2x4/module.hlo", *where):
+    faults.append("sorts in HBM are not named")
+
 # two slices: counted, with what goes from one to the other (4 devices of 8192 x 8192 bf16 / 4 rows), but not timed
 slices = texts + "/programs/slice1_allreduce_v6e_2x2x2/module.hlo"
 for option in "--count-only", "--collectives":

@@ -372,6 +372,10 @@ static struct cost unlabelled_cost(const struct module *module, int32_t instruct
         return convolution_cost(module, instruction);
     case HLO_FUSION:
         return fusion_cost(module, instruction);
+    case HLO_SORT: {
+        double bytes = memory_bytes(module, instruction); /* at least those that it reads and writes in HBM */
+        return (struct cost){.hbm_bytes = bytes, .uncosted = !(bytes > 0)};
+    }
     default:
         break;
     }

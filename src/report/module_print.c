@@ -91,6 +91,18 @@ static int print_uncosted(const struct module_rows *rows, FILE *out, struct stat
     return row_groups_end(&names, NULL, out, st);
 }
 
+/* Neither the compiler nor a measurement says how long a sort takes. */
+static void print_sorts(const struct module_rows *rows, FILE *out)
+{
+    double sorts = 0;
+    for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++)
+        if (module_at(module_of(rows), row->instruction)->opcode == HLO_SORT && !row->uncosted)
+            sorts += row->sum.executions;
+    if (sorts > 0)
+        fprintf(out, "# sorts: %.0f executions, each timed as one pass over its bytes, which is a guess\n",
+                sorts);
+}
+
 static void print_totals(const struct module_rows *rows, FILE *out)
 {
     struct amounts all = {0};
@@ -150,6 +162,7 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
                                    : module_print_compiled(rows, total_s, out, st);
     print_branches(rows, out);
     print_remote(rows, out);
+    print_sorts(rows, out);
     if (code == 0)
         code = module_print_schedules(rows, out, st);
     return code < 0 ? code : print_uncosted(rows, out, st);
