@@ -36,9 +36,13 @@ c4=(--slice 16x20x28 --mesh 'tp=x,dp=y,fsdp=z' --tokens-per-chip 512)
 near 3.95249 3.95249 3e-4 "${c1[@]}" --remat none
 near 4.93462 4.93462 3e-4 "${c1[@]}" --remat full
 near 1.97624 3.17250 1e-3 "${c3[@]}" --strategy naive --remat none
-near 2.46731 3.78318 1e-3 "${c3[@]}" --strategy naive --remat full
+# With full remat two of the 11 collectives of TP, 1495.3 us each, hide: gathers that are recomputed, x behind the layer above, but for the
+# last layer, and the next behind the product of 2096 us that needs none of it: 80 (47289.8 - 2 1495.3) + 1495.3 us.
+near 2.46731 3.54543 1e-3 "${c3[@]}" --strategy naive --remat full
 near 0.603376 1.106424 1e-3 "${c4[@]}" --strategy naive --remat none
-near 0.702294 1.292472 1e-3 "${c4[@]}" --strategy naive --remat full
+# Of 753.7 us each hide what the product takes, 524.0 us, and until the next sum of TP q, k and v, attention and o, 486.6 us:
+# 80 (16155.9 - 524.0 - 486.6) us.
+near 0.702294 1.211624 1e-3 "${c4[@]}" --strategy naive --remat full
 near 0.0494062 0.0494062 0.12 "${c1[@]}" --layers 1
 # overlapped TP lies between the two
 near 1.97624 2.57 0.23 "${c3[@]}" --strategy bidi

@@ -55,7 +55,7 @@ int pass_fuse(const struct module *in, double vmem_bytes, struct module *out, st
 /* Gathers of the step's inputs start this many layers (1 or more) ahead of their use and overlap computes: a start
  * stands before the first use of what the layer that far ahead gathered. Over the same groups they run in this order,
  * one at a time. L uniform layers of C seconds of computes and A seconds of gathers take A + (L-1) max(A, C) + C
- * instead of L (A + C). */
+ * instead of L (A + C). Gathers of activations before recomputed matmuls are under way beside computes, too. */
 int pass_prefetch(const struct module *in, int layers, struct module *out, struct status *st);
 /* Sets ahead[in->instructions]: is the instruction a gather that pass_prefetch() would start ahead? */
 int pass_find_prefetched(const struct module *in, bool ahead[], struct status *st);

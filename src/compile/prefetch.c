@@ -5,6 +5,11 @@
  * The gather of block i (given.h) starts before the first use of what block i - p gathers; its done is at its first
  * use. Where a weight takes several gathers, one after the other, each but the last starts one block earlier than the
  * gather that needs it, so that it has a whole block's time, too.
+ *
+ * Full recomputation gathers activations over tp again, before recomputed products. XLA has these under way beside
+ * products that do not wait for them, and so are they here: one of kept values starts p layers ahead, as a weight's
+ * does; any other starts where it stands, and the layer's next product that does not depend on it, that of the
+ * cotangent and the last weight, comes before its done. Sums are synchronous, in XLA, too.
  */
 #include <stdlib.h>
 
@@ -25,7 +30,48 @@ struct prefetch {
     struct turn *turn;
     int32_t turns;
     int layers;
+    bool *waits; /* [instructions of the entry] for a recomputed gather */
 };
+
+static bool is_recomputed(const struct module *module, int32_t at)
+{
+    return module_has_label(module, at, "again=\"true\"");
+}
+
+static bool is_product(const struct module *module, int32_t at)
+{
+    return opcode_info(module_at(module, at)->opcode)->class == CLASS_MATMUL;
+}
+
+/* Sets waits[] of what depends on an instruction, up to the end of its layer and phase. Returns that end. */
+static int32_t find_waiting(struct prefetch *p, int32_t on)
+{
+    const struct module *from = p->gathers.from;
+    int32_t first = p->gathers.entry->first, end = first + p->gathers.entry->count,
+            region = module_region(from, on), at;
+    for (at = on; at < end && (module_layer(from, at) == 0 || module_region(from, at) == region); at++) {
+        bool *waits = &p->waits[at - first];
+        *waits = at == on;
+        for (int o = 0; o < module_at(from, at)->operands && !*waits; o++) {
+            int32_t operand = module_operand(from, at, o);
+            *waits = operand >= on && p->waits[operand - first];
+        }
+    }
+    return at;
+}
+
+/* Is it a gather of activations before a recomputed product? */
+static bool is_recomputed_gather(struct prefetch *p, int32_t at)
+{
+    const struct module *from = p->gathers.from;
+    if (module_at(from, at)->opcode != HLO_ALL_GATHER || is_given_gather(&p->gathers, at) ||
+        !is_recomputed(from, at))
+        return false;
+    bool any = false;
+    for (int32_t user = at + 1, end = find_waiting(p, at); user < end && !any; user++)
+        any = p->waits[user - p->gathers.entry->first] && is_product(from, user) && is_recomputed(from, user);
+    return any;
+}
 
 /* By block; within one, first gathers of a weight before later ones, and otherwise in the order of the module. */
 static int by_turn(const void *a, const void *b)
@@ -38,12 +84,46 @@ static int by_turn(const void *a, const void *b)
     return left->gather < right->gather ? -1 : left->gather > right->gather;
 }
 
+/* Is it made of weights and values of the forward pass by cheap instructions? */
+static bool is_of_kept(const struct gathers *g, int32_t at)
+{
+    if (origin_of(g, at)->given || module_has_label(g->from, at, "phase=\"fwd\""))
+        return true;
+    bool kept = opcode_is_cheap(module_at(g->from, at)->opcode);
+    for (int o = 0; o < module_at(g->from, at)->operands && kept; o++)
+        kept = is_of_kept(g, module_operand(g->from, at, o));
+    return kept;
+}
+
+/* The block of a recomputed gather that starts ahead as the next weight's does, but not before the backward pass; -1:
+ * none. */
+static int32_t block_ahead(const struct prefetch *p, int32_t at)
+{
+    const struct gathers *g = &p->gathers;
+    int32_t end = g->entry->first + g->entry->count, next = at, least = p->layers;
+    while (next < end && origin_of(g, next)->block < 0)
+        next++;
+    for (int32_t b = 0; b < g->blocks && g->block[b] % 2 == 0; b++)
+        least++;
+    if (next == end || !is_of_kept(g, module_operand(g->from, at, 0)))
+        return -1;
+    return origin_of(g, next)->block > least ? origin_of(g, next)->block : least;
+}
+
 static void find_turns(struct prefetch *p)
 {
     const struct gathers *g = &p->gathers;
-    for (int32_t at = g->entry->first; at < g->entry->first + g->entry->count; at++)
-        if (is_given_gather(g, at) && origin_of(g, at)->block >= 0)
-            p->turn[p->turns++] = (struct turn){origin_of(g, at)->block, origin_of(g, at)->later, at};
+    for (int32_t at = g->entry->first; at < g->entry->first + g->entry->count; at++) {
+        struct turn turn = {-1, 0, at};
+        if (is_given_gather(g, at))
+            turn = (struct turn){origin_of(g, at)->block, origin_of(g, at)->later, at};
+        else if (is_recomputed_gather(p, at)) {
+            async_split(&p->async, at);
+            turn.block = block_ahead(p, at);
+        }
+        if (turn.block >= 0)
+            p->turn[p->turns++] = turn;
+    }
     qsort(p->turn, (size_t)p->turns, sizeof *p->turn, by_turn);
 }
 
@@ -55,6 +135,19 @@ static void write_starts(struct prefetch *p, int32_t now)
         if ((due < 0 ? -1 : due) == now)
             async_start(&p->async, p->turn[t].gather);
     }
+}
+
+/* A recomputed gather starts at its place, and a product follows that does not wait for it. */
+static void write_beside(struct prefetch *p, int32_t at)
+{
+    const struct module *from = p->gathers.from;
+    int32_t first = p->gathers.entry->first, end = find_waiting(p, at), beside = at + 1;
+    async_start(&p->async, at);
+    while (beside < end && (p->waits[beside - first] || !is_product(from, beside) ||
+                            is_recomputed(from, beside) || p->async.edit.now[beside] != EDIT_GONE))
+        beside++;
+    if (beside < end)
+        async_write(&p->async, beside);
 }
 
 static void write_entry(struct prefetch *p)
@@ -75,7 +168,10 @@ static void write_entry(struct prefetch *p)
         async_write_operands(&p->async, at);
         if (origin->opens >= 0)
             write_starts(p, origin->opens);
-        async_write(&p->async, at);
+        if (p->async.start[at] == ASYNC_LATER)
+            write_beside(p, at);
+        else if (!async_is_split(&p->async, at))
+            async_write(&p->async, at);
     }
 }
 
@@ -85,14 +181,18 @@ int pass_prefetch(const struct module *in, int layers, struct module *out, struc
     int code = async_open(&p.async, in, out, st);
     if (code == 0)
         code = gathers_init(&p.gathers, in, st);
-    if (code == 0 && !(p.turn = malloc(((size_t)p.gathers.entry->count + 1) * sizeof *p.turn)))
-        code = status_nomem(st);
+    if (code == 0) {
+        p.turn = malloc(((size_t)p.gathers.entry->count + 1) * sizeof *p.turn);
+        p.waits = malloc(((size_t)p.gathers.entry->count + 1) * sizeof *p.waits);
+        code = p.turn && p.waits ? 0 : status_nomem(st);
+    }
     if (code == 0) {
         find_turns(&p);
         write_entry(&p);
     }
     gathers_free(&p.gathers);
     free(p.turn);
+    free(p.waits);
     return async_close(&p.async, code, st);
 }
 

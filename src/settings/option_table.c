@@ -173,7 +173,7 @@ const struct option_row option_table[] = {
      .doc = "model: gather all weights of a layer in one collective; off: one for each weight"},
     {.name = "prefetch", .argument = "N", .fallback = "0", .kind = OPTION_COUNT, .list = LIST_COMMA,
      .most = 1024, OF_SCHEDULE(prefetch), .all = "0,1,2", .commands = FOR_MODELS, .ops = ON_MODEL,
-     .doc = "model: gather weights N layers ahead of their use, and finish sums of gradients N layers later, beside other computes; 0: no overlap; all: 0,1,2"},
+     .doc = "model: gather weights, and what full recomputation gathers again, N layers ahead of their use, and finish sums of gradients N layers later, beside other computes; 0: no overlap; all: 0,1,2"},
     {.name = "async", .argument = "NAME", .fallback = "all", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      OF_SCHEDULE(async), .values = "all permutes", .commands = FOR_MODELS, .ops = ON_MATMUL | ON_MODEL,
      .doc = "model, matmul: which collectives go on beside computes: all that --prefetch starts ahead, or that stand beside a loop; or only the permutes of loops (--strategy), as XLA compiles for v4, v5p and v6e, with gathers and sums synchronous"},
