@@ -95,7 +95,8 @@ static void dumps_have_a_module_that_is_meant(void)
                                         "module_0003.jit_step.cl_1.after_codegen.txt",
                                         "module_0004.jit_small.cl_1.after_codegen.txt",
                                         "module_0005.pmap_f.cl_1.after_codegen.txt",
-                                        "module_0003.jit_step.cl_1.before_optimizations.txt"};
+                                        "module_0003.jit_step.cl_1.before_optimizations.txt",
+                                        "module_0003.jit_step.cl_1.after_optimizations.txt"};
     char folder[] = "/tmp/icisim-dump-XXXXXX", path[256];
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
     CU_ASSERT(hlo_is_path(folder) && hlo_is_dump(folder) && !hlo_is_dump("all-gather"));
@@ -109,11 +110,13 @@ static void dumps_have_a_module_that_is_meant(void)
     put(folder, names[2], "step", 500);
     put(folder, names[4], "pmap", 1000); /* not jit's */
     put(folder, names[5], "before", 1500);
+    put(folder, names[6], "step", 600); /* the same module, earlier */
     module_is(folder, "step");
     list_is(folder,
             "runs module_0003.jit_step.cl_1.after_codegen.txt; the folder also has "
             "module_0004.jit_small.cl_1.after_codegen.txt, module_0005.pmap_f.cl_1.after_codegen.txt, "
-            "module_0001.jit_init.cl_1.after_optimizations.txt, ");
+            "module_0001.jit_init.cl_1.after_optimizations.txt, "
+            "module_0002.jit_step.cl_1.after_optimizations.txt.gz\n");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         unlink(path);

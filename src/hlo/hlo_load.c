@@ -87,6 +87,23 @@ static int add_module(struct dump *dump, const char *directory, const char *name
     return 0;
 }
 
+/* Keeps the preferred text of each module: "module_0003.jit_step.cl_1" is what stands before ".after_". */
+static void drop_repeated(struct dump *dump)
+{
+    int kept = 0;
+    for (int i = 0, same; i < dump->modules; i++) {
+        char *name = dump->module[i].name;
+        size_t n = (size_t)(strstr(name, "after_") - name);
+        for (same = 0; same < kept && (n == 0 || strncmp(dump->module[same].name, name, n) != 0);)
+            same++;
+        if (same < kept)
+            free(name);
+        else
+            dump->module[kept++] = dump->module[i];
+    }
+    dump->modules = kept;
+}
+
 /* The modules of a directory, the preferred one first. */
 static int dump_read(struct dump *dump, const char *directory, struct status *st)
 {
@@ -98,6 +115,7 @@ static int dump_read(struct dump *dump, const char *directory, struct status *st
         closedir(dir);
     if (code == 0 && dump->modules > 0)
         qsort(dump->module, (size_t)dump->modules, sizeof *dump->module, better_first);
+    drop_repeated(dump);
     return code;
 }
 
