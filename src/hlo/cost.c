@@ -140,10 +140,11 @@ double module_config_number(const struct module *module, int32_t instruction, co
     return NAN;
 }
 
-/* Targets of custom calls that only name memory or views of it, as XLA:TPU prints them. */
+/* Targets of custom calls that only name memory, views of it or an order, as XLA:TPU prints them. */
 static bool is_no_work(const char *target)
 {
-    return strcmp(target, "\"AllocateBuffer\"") == 0 || strcmp(target, "\"ConcatBitcast\"") == 0;
+    return strcmp(target, "\"AllocateBuffer\"") == 0 || strcmp(target, "\"ConcatBitcast\"") == 0 ||
+           strcmp(target, "\"NopReturnToken\"") == 0;
 }
 
 /* The compute type of a kernel: the type of most of its bytes, as operands include tables of groups and
