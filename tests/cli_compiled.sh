@@ -101,6 +101,10 @@ with tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
     file.write(KERNEL)
     file.flush()
     said = row(file.name, "--chip", "v5e", "--slice", "8", "--profile", "spec")
+    rows = row(file.name, "--chip", "v5e", "--slice", "8", "--profile", "spec", "--instructions", "-")
+# k once, with 7 us after its compute, and 45 MB over 1 link seven times and over 7 once, of 8 devices
+if "\nk,product,,,1,0.001007,0.001007,7e-06,1.97e+11,4194304,78750000,MXU," not in rows:
+    faults.append("kernel: " + rows)
 if "# k: 45000000 bytes a device over ICI, to the next device" not in said or said.split("\n")[-2].split()[0] != "1007.00":
     faults.append("kernel: " + said)
 

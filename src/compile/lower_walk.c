@@ -70,21 +70,32 @@ static int walk_start(struct walker *w, const struct frame *f, int32_t instructi
     return walker_issue(w, f, instruction, value);
 }
 
-/* A kernel that also sends ends when its compute has ended and all its data has arrived. */
+/* A kernel that also sends ends when its compute has ended and all its data has arrived: a second item. */
 static int walk_opaque(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     int32_t before = w->queue, sent;
     int code = walker_compute(w, f, instruction, value);
     if (code < 0 || !(lower_remote_bytes(w->module, instruction) > 0) || w->lower->placement->devices == 1)
         return code;
+    int32_t first = w->program->ops;
     code = lower_remote(w->lower, instruction, before, &sent, w->st);
+    if (code < 0 || w->program->ops == first)
+        return code;
+    struct lowered *item = walker_item(w, instruction);
+    if (!item)
+        return w->st->code;
     struct waits waits = {.count = 0};
     walker_add_wait(&waits, sent);
     walker_add_wait(&waits, value->op);
-    if (code == 0 && sent >= 0)
-        value->op = walker_overlaps(w) ? walker_join(w, &waits)
-                                       : walker_queue_op(w, instruction, amount_of(0), &waits);
-    return code;
+    item->aside = true;
+    item->first_op = first;
+    item->end_op = sent;
+    item->queue_op = w->queue;
+    if (walker_overlaps(w))
+        value->op = walker_join(w, &waits);
+    else
+        item->wait_op = value->op = walker_queue_op(w, instruction, amount_of(0), &waits);
+    return 0;
 }
 
 static int walk_done(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)

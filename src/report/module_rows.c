@@ -133,9 +133,15 @@ static void add_execution(struct module_row *row, const struct module_rows *rows
     if (row->collective < 0) {
         double seconds;
         struct cost cost = lower_cost(&rows->job->lower, row->instruction, &seconds);
-        one.sum.flops = cost.flops;
+        bool sends = lowered->aside && lower_remote_bytes(&rows->job->module, row->instruction) > 0;
+        one.sum.flops = sends ? 0 : cost.flops;
         one.sum.hbm_bytes =
             lowered->aside ? lower_traffic(&rows->job->module, row->instruction).hbm_bytes : cost.hbm_bytes;
+        if (sends) { /* what a kernel sends: of its time the part after its compute */
+            one.sum.executions = 0;
+            one.sum.time_s = took->exposed_s;
+            one.sum.ici_bytes = link_bytes(rows->program, lowered);
+        }
         if (!lowered->aside)
             *(row->product ? &one.sum.matmul_s : &one.sum.elementwise_s) = took->time_s;
     } else {

@@ -77,7 +77,8 @@ const char *module_row_bound(const struct module_rows *rows, const struct module
 {
     if (row->uncosted)
         return "uncosted";
-    if (row->collective >= 0)
+    bool sends_longest = row->sum.ici_bytes > 0 && 2 * row->sum.exposed_s > row->sum.time_s;
+    if (row->collective >= 0 || sends_longest)
         return "ICI";
     if (row->product)
         return bound_kind_name(row->bound);
