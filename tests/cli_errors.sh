@@ -70,6 +70,7 @@ no route from chip (0,0) to chip (1,0)|all-gather --slice 4x4 --size 1MiB --link
 such as 3,3,3=0.8|'bf16[64,64@x] . bf16[64@x,64] -> bf16[64,64]' --slice 4x4 --slow-chip 1,0:x
 --slow-chip does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --slow-chip 1,0=0.5
 --precision does not apply: no product takes passes|$source/workloads/llama-8b.yaml --layers 1 --slice 4x4 --mesh fsdp=16 --precision highest
+--ragged does not apply: there is no ragged all-to-all of unknown sizes|$source/workloads/moe-zipf.yaml --slice 2x4 --mesh ep=8 --ragged uniform
 --ragged does not apply: there is no ragged all-to-all|$source/workloads/llama-8b.yaml --layers 1 --slice 4x4 --mesh fsdp=16 --ragged uniform
 --all-reduce does not apply: no product ends in an all-reduce|$source/workloads/llama-8b.yaml --layers 1 --slice 4x4 --mesh fsdp=16 --strategy uni --all-reduce chunks
 a share above 0|'bf16[64,64@x] . bf16[64@x,64] -> bf16[64,64]' --slice 4x4 --slow-chip 1,0=0

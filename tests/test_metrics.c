@@ -234,7 +234,7 @@ static void what_stands_for_several_counts_for_all(void)
     NEAR(m.time_s, 7 * trip_s, 1e-12);
     NEAR(m.compute_s, 21e-6, 1e-12);
     NEAR(m.exposed_comm_s, 7 * hop, 1e-12);
-    CU_ASSERT(fabs(m.overlap_frac) < 1e-12);
+    CU_ASSERT_EQUAL(m.overlap_frac, 0); /* exactly */
     NEAR(m.link_bytes, 7 * 15 * 700, 1e-15);
     NEAR(m.max_link_bytes, 7 * 700, 1e-15);
     NEAR(program_link_bytes(&program), 7 * 15 * 700, 1e-15);

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "hlo/cost.h"
+#include "hlo/ragged_rows.h"
 #include "settings/option.h"
 
 /* "int32=19.17Tflops,bf16=197Tflops" */
@@ -112,11 +113,14 @@ bool module_takes_passes(const struct module *module, const struct roofline *roo
 int module_options_apply(const struct point *point, const struct module *module,
                          const struct roofline *roofline, struct status *st)
 {
-    bool ragged = false;
+    bool open = false;
+    char first[2];
     for (int32_t at = 0; at < module->instructions; at++)
-        ragged = ragged || module_at(module, at)->opcode == HLO_RAGGED_ALL_TO_ALL;
-    if (point->work.ragged && !ragged)
-        return status_fail(st, STATUS_INPUT, "--ragged does not apply: there is no ragged all-to-all");
+        open = open || (module_at(module, at)->opcode == HLO_RAGGED_ALL_TO_ALL &&
+                        !module_label(module, at, RAGGED_ROWS_LABEL, first, sizeof first));
+    if (point->work.ragged && !open)
+        return status_fail(st, STATUS_INPUT,
+                           "--ragged does not apply: there is no ragged all-to-all of unknown sizes");
     if (option_is_given(point, "precision") && !module_takes_passes(module, roofline))
         return status_fail(st, STATUS_INPUT,
                            "--precision does not apply: no product takes passes, as f32 does");

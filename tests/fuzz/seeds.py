@@ -29,7 +29,7 @@ def flat(path):
 
 
 workloads = source / "workloads"
-for path in [*sorted(workloads.glob("*.yaml")), *sorted(workloads.glob("steps/*.yaml"))]:
+for path in [p for part in ("", "steps/", "by-hand/") for p in sorted(workloads.glob(part + "*.yaml"))]:
     few = " --layers 1" if "model: transformer" in path.read_text() else ""
     files = flat(path)
     write(f"run {path.name}{few} --csv out.csv", *files)
