@@ -43,8 +43,8 @@ enum { ICISIM_HOPS = 3 };
 struct icisim_send {
     struct icisim_hop hop[ICISIM_HOPS]; /* in this order; no hops: the bytes stay on the chip */
     int hops;
-    const int32_t
-        *to; /* instead of hops: [chips], the chip to send to by the shortest route, -1: sends nothing */
+    /* Instead of hops: [chips], the chip to send to by the shortest route, -1: sends nothing. */
+    const int32_t *to;
     double bytes;
     const double *bytes_of; /* instead of bytes: [chips] */
     const uint8_t *where;   /* [chips], 1 takes part; NULL: all */

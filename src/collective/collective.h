@@ -59,9 +59,9 @@ struct collective_colour {
 struct collective_spec {
     enum ring_kind kind;
     enum all_to_all all_to_all;
-    enum pattern
-        pattern; /* of all-gather, reduce-scatter, all-reduce; if not PATTERN_RINGS, `kind` is not used */
-    int rings;   /* 1 to 3 */
+    /* Of all-gather, reduce-scatter, all-reduce; if not PATTERN_RINGS, `kind` is not used. */
+    enum pattern pattern;
+    int rings; /* 1 to 3 */
     const struct ring *ring[COLLECTIVE_RINGS];
     int64_t elements; /* of the whole array V: see size in icisim(1) */
     double elem_bytes;

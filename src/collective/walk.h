@@ -97,8 +97,8 @@ struct phase {
     double bytes; /* of one chunk of the part */
     enum combine combine;
     double setup_s;
-    bool
-        copies; /* a gather of the whole part of each chip, not of chunks; `buffer` has a leading dim for the copies */
+    /* A gather of the whole part of each chip, not of chunks; `buffer` has a leading dim for the copies. */
+    bool copies;
 };
 
 /* A phase ends when these ops have, one for each direction of a ring. So few ops can be waited for without a

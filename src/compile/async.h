@@ -15,8 +15,8 @@
 enum { ASYNC_WHOLE = -2, ASYNC_LATER = -1 };
 struct async {
     struct edit edit;
-    int32_t
-        *start; /* [instructions] in the new module; ASYNC_LATER before that; ASYNC_WHOLE: it is not split */
+    /* [instructions] in the new module; ASYNC_LATER before that; ASYNC_WHOLE: it is not split. */
+    int32_t *start;
 };
 
 int async_open(struct async *async, const struct module *from, struct module *to, struct status *st);

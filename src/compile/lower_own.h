@@ -178,8 +178,8 @@ struct walker {
     int32_t all;    /* the chips that have a device */
     int32_t where;  /* the chips that run the current code: in a branch, those that take it */
     int32_t site;   /* the conditional whose branch is being written, -1 */
-    int32_t *
-        stage; /* [stages] of loops: of loop k (label loop="k") its products at 2 k, its permutes at 2 k + 1; -1 */
+    /* [stages] of loops: of loop k (label loop="k") its products at 2 k, its permutes at 2 k + 1; -1. */
+    int32_t *stage;
     int32_t stages, stage_room;
     int32_t *on_groups; /* [groupings + 1] the last collective over these groups; -1 */
     struct value *pool; /* tuples' elements */

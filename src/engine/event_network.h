@@ -180,8 +180,8 @@ struct network {
     int code;
 
     bool local; /* HBM takes part: only changed links, and the links they reach, are filled */
-    double
-        early_frac; /* flows of a group that are due within this share of the time end now (`local`: not used) */
+    /* Flows of a group that are due within this share of the time end now (`local`: not used). */
+    double early_frac;
     double late_frac; /* flows of a group end later by this share of the time */
 
     /* Nothing below is allocated before the first path. */

@@ -31,8 +31,8 @@ struct map {
     int32_t *out;         /* [ports * chips] the link of a chip's port; -1 if there is none */
     int32_t *start, *end; /* [links] the chips where a link starts and ends */
     double *Bps;          /* [links] */
-    int32_t *
-        group; /* [links] representative of the links that routes connect with it, the same for all of them */
+    /* [links] representative of the links that routes connect with it, the same for all of them. */
+    int32_t *group;
 };
 
 static inline int32_t map_out(const struct map *map, int32_t chip, int32_t port)

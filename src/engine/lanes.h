@@ -32,8 +32,8 @@ struct lanes {
     struct lane *lane;
     int *link;
     enum sharing sharing;
-    int32_t *
-        of; /* [kinds of memory * (routes + 1) * chips] lane of a route from a chip; the last route is for computes; -1: none */
+    /* [kinds of memory * (routes + 1) * chips] lane of a route from a chip; the last route is for computes; -1: none. */
+    int32_t *of;
     int32_t hosts; /* hosts of the platform */
     /* SimGrid truncates bytes to an integer, so bytes and bandwidths are multiplied by this power of two,
      * which brings the largest send just below 2^62. */

@@ -44,8 +44,8 @@ struct sweep {
     struct catalog catalog;
     int64_t first, rows; /* of the shard: the first one that is run now, and how many there are in all */
     int jobs;
-    struct outcome
-        *slot[SLOTS]; /* rows that wait for their turn, or that others may still be compared with */
+    /* Rows that wait for their turn, or that others may still be compared with. */
+    struct outcome *slot[SLOTS];
     struct progress progress;
     struct ranking ranking;  /* with --top */
     struct budget_hold held; /* of a worker */

@@ -39,9 +39,9 @@ struct bound_case {
     double bytes;  /* V; for a permute the bytes of each sending chip */
     int n, groups; /* chips in a group, number of groups */
     unsigned axes; /* every group spans the whole of these axes of the slice (bit a for axis a) ... */
-    const int32_t
-        *chip; /* ... or this lists their chips: [groups * n], group by group, by position; or NULL */
-    int root;  /* of a broadcast: its position; needs `chip` */
+    /* ... or this lists their chips: [groups * n], group by group, by position; or NULL. */
+    const int32_t *chip;
+    int root;                 /* of a broadcast: its position; needs `chip` */
     const int32_t *target;    /* of a permute: [chips of the slice], -1 for none; or NULL */
     const double *pair_bytes; /* of a ragged all-to-all: [n][n], by position, needs `chip`; or NULL */
 };

@@ -177,8 +177,8 @@ struct module {
     struct module_groups *groups;
     int32_t texts, shapes, numbers, operands, attributes, instructions, computations, groupings;
     int32_t room[8]; /* of the arrays above, in this order */
-    int32_t *
-        caller; /* [computations], set by module_close(): the only instruction that runs it; -1: none or several */
+    /* [computations], set by module_close(): the only instruction that runs it; -1: none or several. */
+    int32_t *caller;
     struct module_index *index; /* while building: where equal texts and shapes are */
 };
 

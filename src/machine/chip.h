@@ -110,10 +110,10 @@ struct chip {
     double peak_flops[DTYPE_COUNT];
     struct chip_efficiency efficiency[DTYPE_COUNT]; /* of a matmul alone */
     struct product_rule product_rule;               /* for matmuls inside steps; fixed_cycles 0: no rule */
-    double
-        step_efficiency; /* share of the rule's speed, or else of the peak, that matmuls inside a step reach; NaN: as alone */
-    double
-        contention_frac; /* share of the time of a hidden collective by which computes inside a step get slower; 0: not known */
+    /* Share of the rule's speed, or else of the peak, that matmuls inside a step reach; NaN: as alone. */
+    double step_efficiency;
+    /* Share of the time of a hidden collective by which computes inside a step get slower; 0: not known. */
+    double contention_frac;
     struct chip_efficiency attention_efficiency; /* by the width of a head; no steps: not known */
     struct chip_efficiency hbm_efficiency;
     uint64_t hbm_bytes, hbm_limit_bytes; /* the capacity; the part that a program may use, 0: not known */

@@ -48,10 +48,10 @@ struct metrics_run {
     const struct program *program;
     const struct counts *counts;
     const struct trace *trace;
-    double
-        more_s; /* time to add to the trace's total for ops that stand for several (op_times); 0 if there are none */
-    double
-        comm_s; /* total of the same program with all computes made zero, repeated ops included; unused if it has none */
+    /* Time to add to the trace's total for ops that stand for several (op_times); 0 if there are none. */
+    double more_s;
+    /* Total of the same program with all computes made zero, repeated ops included; unused if it has none. */
+    double comm_s;
     int orbit; /* as in counts_find(): 1 without folding */
 };
 int metrics_compute(struct metrics *metrics, const struct metrics_run *run, struct status *st);

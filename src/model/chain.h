@@ -25,8 +25,8 @@ struct chain_plan {
 
 struct chain {
     struct model model;
-    unsigned
-        choices; /* dims of the output that may be gathered after the last product instead of before it, a bit each */
+    /* Dims of the output that may be gathered after the last product instead of before it, a bit each. */
+    unsigned choices;
     /* The reason for a failure, if the sums of a product are partial and the notation does not say how to
      * reduce them: the number of the product, from 0, and its operands; else -1. */
     int ambiguous;

@@ -28,8 +28,8 @@
 #include "hlo/builder.h"
 
 struct gradient {
-    int32_t
-        value; /* requested: the gradient with respect to this value, which is appended before the result */
+    /* Requested: the gradient with respect to this value, which is appended before the result. */
+    int32_t value;
     /* For a sum over several steps: the gradient of the steps before, as a part of the cotangent of
      * `part_of`; it may be partial, not summed over devices yet; -1 for none. */
     int32_t before, part_of;

@@ -97,8 +97,8 @@ struct model_options {
     bool same_time;  /* layers with different routings are all built, since their times differ */
     int draw;        /* of a model with experts: number of the routing draw */
     bool numbers;    /* the numbers of inputs are needed, too */
-    bool
-        rows_that_come; /* experts' buffers have as many rows as come, instead of room for all that might: for times */
+    /* Experts' buffers have as many rows as come, instead of room for all that might: for times. */
+    bool rows_that_come;
     double hbm_bytes;  /* what a program may have of each device; 0: not known, and everything fits */
     double vmem_bytes; /* what arrays may have of its VMEM; 0: none lies there */
     bool wraps;        /* all axes of the slice wrap */
@@ -132,8 +132,8 @@ struct model {
     int inputs, outputs, rooms[2];
     struct model_tensor *input, *output;
     struct model_experts *experts; /* of a model with experts, else NULL */
-    const struct model
-        *like; /* the same on more devices, whose tokens go to the same experts here; or NULL */
+    /* The same on more devices, whose tokens go to the same experts here; or NULL. */
+    const struct model *like;
 };
 
 /* Reads the workload file of a point, `model:` and its keys, for a mesh; options may be NULL. model_free() is

@@ -84,8 +84,8 @@ struct dispatch {
     int devices, peers;     /* peers: devices per group */
     int64_t rows;           /* places per device; not all are used */
     int64_t *size, *offset; /* [devices][peers]: rows to each peer, and where they begin at the sender */
-    int64_t *
-        order; /* [devices][rows]: the entry at each place, 0 where there is none; NULL if only counts are known */
+    /* [devices][rows]: the entry at each place, 0 where there is none; NULL if only counts are known. */
+    int64_t *order;
 };
 
 int dispatch_init(struct dispatch *dispatch, const struct routing *routing, struct status *st);

@@ -33,8 +33,8 @@ enum { GROUPS_DEVICES_MAX = 1 << 20 };
 
 struct groups {
     int count, size;
-    int *
-        member; /* [count * size] devices, group by group, in the order of their positions; -1 after a shorter group's */
+    /* [count * size] devices, group by group, in the order of their positions; -1 after a shorter group's. */
+    int *member;
 };
 
 /* Allocates zeroed members for `count` groups of `size`. */

@@ -50,8 +50,8 @@ struct evaluation {
     struct ring_set rings; /* none if the schedule needs no ring */
     int32_t *order;        /* [groups]: in each group, the position whose chunk is number i */
     int32_t *chunk;        /* [devices]: the chunk that is a device's own */
-    struct collective_buffers
-        *buffers; /* [groups.size + 1]: of the groups of so many; below 0: there are none */
+    /* [groups.size + 1]: of the groups of so many; below 0: there are none. */
+    struct collective_buffers *buffers;
     struct program program;
     struct array *start; /* [devices]: the block of each when the collective starts */
     struct array *want;  /* [devices]: the expected block at the end, by definition */

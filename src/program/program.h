@@ -75,8 +75,8 @@ struct op {
     struct towards towards;
     struct amount amount;
     double setup_s; /* SEND: waited before its latency; 0 in the spec profile */
-    double
-        hbm_Bps; /* COMPUTE: HBM bandwidth it uses when alone; if others use HBM as well, it may take longer than its seconds */
+    /* COMPUTE: HBM bandwidth it uses when alone; if others use HBM as well, it may take longer than its seconds. */
+    double hbm_Bps;
     enum memory_use memory;
     int32_t payload; /* index, or NO_PAYLOAD */
     int32_t stage;   /* index of the collective or matmul that it belongs to */
@@ -101,8 +101,8 @@ struct route {
 enum { STAGE_NAME = 40 };
 struct stage {
     char name[STAGE_NAME];
-    bool
-        permutes; /* each of its sends is a collective-permute of its own; else they are one collective together */
+    /* Each of its sends is a collective-permute of its own; else they are one collective together. */
+    bool permutes;
 };
 
 /* A number that differs from chip to chip and selects pieces: a coordinate, or the entry of a table. */

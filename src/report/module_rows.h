@@ -38,8 +38,8 @@ struct amounts {
     double matmul_s, elementwise_s, collective_s; /* time_s by category */
     double behind_matmul_s, behind_elementwise_s; /* collectives: work of the queue meanwhile */
     double bytes, flops, hbm_bytes;               /* of whole arrays of collectives; of what is computed */
-    double
-        ici_bytes; /* that a device puts on links, the mean of all; on a route of several links each counts */
+    /* That a device puts on links, the mean of all; on a route of several links each counts. */
+    double ici_bytes;
 };
 
 /* The executions that the queue waited for, for one reason. */

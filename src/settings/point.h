@@ -35,8 +35,8 @@ struct point_work {
     int root;               /* broadcast: position in the group */
     const char *dims;       /* matmuls, statements: sizes of dims that have names: "B=1024,D=2048" */
     const char *trip_count; /* modules: "while.3=80": for loops without known_trip_count */
-    const char
-        *branch; /* modules: "cond.3=1": the branch that a conditional takes, if the text does not say */
+    /* Modules: "cond.3=1": the branch that a conditional takes, if the text does not say. */
+    const char *branch;
     const char *ragged;          /* modules: "uniform": sizes of ragged all-to-alls, not in the text */
     const char *op_cost;         /* modules: a CSV of the costs of custom calls */
     bool as_written;             /* modules: an all-reduce with a slice is not made a reduce-scatter */
