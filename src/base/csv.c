@@ -248,16 +248,16 @@ int csv_table_number(const struct csv_table *table, int row, int column, double 
     const char *cell = csv_table_cell(table, row, column);
     double v = NAN;
     if (cell[0] && !read_number(cell, &v))
-        return csv_table_fail(table, row, column, st, STATUS_INPUT, "'%s' is not a number", cell);
+        return csv_table_fail(table, row, column, st, "'%s' is not a number", cell);
     *value = v;
     return 0;
 }
 
-int csv_table_fail(const struct csv_table *table, int row, int column, struct status *st, int code,
-                   const char *format, ...)
+int csv_table_fail(const struct csv_table *table, int row, int column, struct status *st, const char *format,
+                   ...)
 {
     char text[512];
     TEXT_OF_REST(text, format);
-    return status_fail(st, code, "%s:%d: column '%s': %s", table->file, table->line[row], table->name[column],
-                       text);
+    return status_fail(st, STATUS_INPUT, "%s:%d: column '%s': %s", table->file, table->line[row],
+                       table->name[column], text);
 }

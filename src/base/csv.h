@@ -59,9 +59,9 @@ int csv_table_number(const struct csv_table *table, int row, int column, double 
  * are numbers may appear twice. */
 bool csv_table_is_headless(const struct csv_table *table);
 
-/* Fails at a cell: "FILE:LINE: column 'NAME': ...". Returns `code`. */
-int csv_table_fail(const struct csv_table *table, int row, int column, struct status *st, int code,
-                   const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Fails at a cell with STATUS_INPUT: "FILE:LINE: column 'NAME': ...". */
+int csv_table_fail(const struct csv_table *table, int row, int column, struct status *st, const char *format,
+                   ...) __attribute__((format(printf, 5, 6)));
 
 struct csv_writer {
     struct output output; /* from output_open(); the other fields start at zero */

@@ -20,8 +20,8 @@ static int read_wholes(const struct csv_table *table, int row, const int column[
         if (csv_table_number(table, row, column[i], &value, st) < 0)
             return st->code;
         if (!(value >= 0 && value <= (double)most[i] && floor(value) >= value))
-            return csv_table_fail(table, row, column[i], st, STATUS_INPUT,
-                                  "must be a whole number from 0 to %lld", (long long)most[i]);
+            return csv_table_fail(table, row, column[i], st, "must be a whole number from 0 to %lld",
+                                  (long long)most[i]);
         whole[i] = (int64_t)value;
     }
     return 0;
@@ -47,15 +47,15 @@ static int read_entry(struct routing *r, const struct csv_table *table, int row,
         csv_table_number(table, row, column[3], &gate, st) < 0)
         return st->code;
     if (!isfinite(gate))
-        return csv_table_fail(table, row, column[3], st, STATUS_INPUT, "must be a number");
+        return csv_table_fail(table, row, column[3], st, "must be a number");
     int64_t token = whole[0] * r->tokens + whole[1], first = token * r->top_k;
     if (taken[token] == r->top_k)
-        return csv_table_fail(table, row, column[1], st, STATUS_INPUT,
+        return csv_table_fail(table, row, column[1], st,
                               "token %lld of device %lld has more than its %d experts", (long long)whole[1],
                               (long long)whole[0], r->top_k);
     for (int slot = 0; slot < taken[token]; slot++)
         if (r->entry[first + slot].expert == whole[2])
-            return csv_table_fail(table, row, column[2], st, STATUS_INPUT,
+            return csv_table_fail(table, row, column[2], st,
                                   "token %lld of device %lld has expert %lld twice", (long long)whole[1],
                                   (long long)whole[0], (long long)whole[2]);
     r->entry[first + taken[token]++] = (struct routing_entry){.expert = (int32_t)whole[2], .gate = gate};

@@ -244,7 +244,7 @@ static int read_cell(const struct csv_table *table, int row, int column, double 
     }
     int code = csv_table_number(table, row, column, value, st);
     return code == 0 && isnan(*value)
-               ? csv_table_fail(table, row, column, st, STATUS_INPUT, "an empty cell; write a number")
+               ? csv_table_fail(table, row, column, st, "an empty cell; write a number")
                : code;
 }
 

@@ -127,8 +127,7 @@ static int read_accelerator(const struct measured *m, struct measured_row *row, 
     while (op < OPS && strcmp(type, ops[op].type) != 0)
         op++;
     if (op == OPS)
-        return csv_table_fail(&m->table, row->row, column[0], st, STATUS_INPUT,
-                              "'%s' is none of AG, AR, RS, A2A", type);
+        return csv_table_fail(&m->table, row->row, column[0], st, "'%s' is none of AG, AR, RS, A2A", type);
     row->size_bytes *= dtype_bytes * (ops[op].gathers ? rank : 1);
     return set(&row->settings, "op", ops[op].op, st);
 }
@@ -203,13 +202,13 @@ static int read_row(struct measured *m, int at, const struct kind *kind, const s
     row->time_s *= kind->second;
     row->size_bytes = isnan(row->size_bytes) ? 0 : row->size_bytes;
     if (!(row->time_s > 0))
-        return csv_table_fail(table, at, csv_table_column(table, kind->time), st, STATUS_INPUT,
+        return csv_table_fail(table, at, csv_table_column(table, kind->time), st,
                               "a measured time is above 0");
     int code = copy_settings(&row->settings, base, st);
     if (code == 0)
         code = kind->read_op(m, row, st);
     if (code == 0 && !(row->size_bytes >= 0 && row->size_bytes < 0x1p63))
-        code = csv_table_fail(table, at, csv_table_column(table, kind->size), st, STATUS_INPUT,
+        code = csv_table_fail(table, at, csv_table_column(table, kind->size), st,
                               "%g bytes; a size is 0 to 2^63", row->size_bytes);
     if (code)
         return code;

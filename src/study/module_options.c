@@ -157,8 +157,8 @@ static int read_place(const struct csv_table *table, int row, int column, int en
     else
         code = csv_table_number(table, row, column, &value, st);
     if (code == 0 && !(value >= 0 && value < end && floor(value) >= value))
-        return csv_table_fail(table, row < 0 ? 0 : row, column, st, STATUS_INPUT,
-                              "%g is not there; write 0 to %d", value, end - 1);
+        return csv_table_fail(table, row < 0 ? 0 : row, column, st, "%g is not there; write 0 to %d", value,
+                              end - 1);
     *place = code == 0 ? (int)value : 0;
     return code;
 }
@@ -253,11 +253,10 @@ int op_costs_read(const char *path, struct csv_table *table, struct op_cost **op
             if (at >= 0 && csv_table_number(table, row, at, &value[i], st) < 0)
                 return st->code;
             if (value[i] < 0)
-                return csv_table_fail(table, row, at, st, STATUS_INPUT, "%g is below 0", value[i]);
+                return csv_table_fail(table, row, at, st, "%g is below 0", value[i]);
         }
         if (isnan(value[0]) && isnan(value[1]) && isnan(value[2]))
-            return csv_table_fail(table, row, column, st, STATUS_INPUT,
-                                  "has no cost; give time_s, or flops and bytes");
+            return csv_table_fail(table, row, column, st, "has no cost; give time_s, or flops and bytes");
         (*op_cost)[row] = (struct op_cost){.name = csv_table_cell(table, row, column),
                                            .seconds = value[0],
                                            .flops = isnan(value[1]) ? 0 : value[1],

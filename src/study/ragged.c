@@ -54,8 +54,7 @@ static int read_whole(const struct csv_table *table, int row, int column, double
 {
     int code = csv_table_number(table, row, column, value, st);
     if (code == 0 && !(*value >= 0 && *value <= most && floor(*value) >= *value))
-        code = csv_table_fail(table, row, column, st, STATUS_INPUT, "must be a whole number from 0 to %.0f",
-                              most);
+        code = csv_table_fail(table, row, column, st, "must be a whole number from 0 to %.0f", most);
     return code;
 }
 
@@ -77,8 +76,8 @@ static int read_table(const struct csv_table *table, int n, const struct dtype *
             return code;
         double elements = bytes / dtype->bytes;
         if (floor(elements) < elements)
-            return csv_table_fail(table, row, size_column, st, STATUS_INPUT,
-                                  "is not a whole number of %s elements", dtype->name);
+            return csv_table_fail(table, row, size_column, st, "is not a whole number of %s elements",
+                                  dtype->name);
         pair_elements[(size_t)from * (size_t)n + (size_t)to] += (int64_t)elements;
         *sum_bytes += bytes;
     }

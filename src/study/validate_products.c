@@ -44,7 +44,7 @@ static int read_product(const struct csv_table *table, int row, struct product *
          right = number_or(table, row, "space_b", 0, st) > 0;
     bool out = number_or(table, row, "space_out", 0, st) > 0;
     if (st->code == 0 && !(shape->m > 0 && shape->k > 0 && shape->n > 0 && shape->batch > 0))
-        return csv_table_fail(table, row, csv_table_column(table, "M"), st, STATUS_INPUT,
+        return csv_table_fail(table, row, csv_table_column(table, "M"), st,
                               "M, K, N and batch must be above 0");
     double bytes = dtype_info((enum dtype_id)dtype)->bytes,
            out_bytes = dtype_is_whole((enum dtype_id)dtype) ? 4 : bytes;

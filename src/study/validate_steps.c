@@ -106,7 +106,6 @@ static int compare_mesh(const struct row *row, const char *ran, struct status *s
         bool whole = found && (found == ran || found[-1] == ',') && (found[n] == ',' || found[n] == '\0');
         if (!whole && size > 1)
             return csv_table_fail(row->table, row->row, csv_table_column(row->table, "parallelism"), st,
-                                  STATUS_INPUT,
                                   "%s is not in the mesh that runs, %s; write the mesh alone, such as %s",
                                   axis, ran, "fsdp=64,tp=4");
     }
@@ -150,8 +149,7 @@ static int measured_s(const struct row *row, double *time_s, struct status *st)
     if (csv_table_number(row->table, row->row, column, &value, st))
         return st->code;
     if (!(value > 0))
-        return csv_table_fail(row->table, row->row, column, st, STATUS_INPUT,
-                              "what was measured must be above 0");
+        return csv_table_fail(row->table, row->row, column, st, "what was measured must be above 0");
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(unit, units[i].unit) == 0) {
             *time_s = value * units[i].seconds;
@@ -168,7 +166,7 @@ static int measured_s(const struct row *row, double *time_s, struct status *st)
         *time_s = row->bytes / (value * 1e9);
         return 0;
     }
-    return csv_table_fail(row->table, row->row, csv_table_column(row->table, "unit"), st, STATUS_INPUT,
+    return csv_table_fail(row->table, row->row, csv_table_column(row->table, "unit"), st,
                           "'%s' is none of s/step, s, ms, us; of a step %% MFU of PEAK; of a copy GB/s",
                           unit);
 }
