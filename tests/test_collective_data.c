@@ -191,7 +191,7 @@ static bool delivered(const struct round *r, int op, const struct memory *got, c
             int from = peer(r, chip, k);
             struct view came = chunk_view(r, out, k), left = chunk_view(r, in, r->index[chip]);
             /* a ragged block is so many pieces one after the other */
-            int pieces = op == 4 ? r->program.buffer[in].dim[0].n / r->n : 1;
+            int pieces = op == 4 ? r->program.buffer[in].dim[0] / r->n : 1;
             for (int w = 0; w < pieces && right; w++) {
                 if (op == 4) {
                     came.pick[0] = pick_fixed(k * pieces + w);

@@ -99,8 +99,8 @@ static bool shift_view(const struct program *program, struct view *view)
 {
     const struct buffer *buffer = &program->buffer[view->buffer];
     for (int d = 0; d < buffer->dims; d++)
-        if (buffer->dim[d].n > 1 && view->pick[d].kind != PICK_ALL) {
-            view->pick[d].offset = (view->pick[d].offset + 1) % buffer->dim[d].n;
+        if (buffer->dim[d] > 1 && view->pick[d].kind != PICK_ALL) {
+            view->pick[d].offset = (view->pick[d].offset + 1) % buffer->dim[d];
             return true;
         }
     return false;

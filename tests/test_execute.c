@@ -31,21 +31,20 @@ static const struct flaw no_flaw = {NONE, NONE};
 /* A ring that passes chunks on by +, n - 1 steps of one chunk each. At step s chip p sends chunk p - s + lead
  * and waits for what step s - 1 brought. All-gather: lead 0, copied; reduce-scatter: lead -1, added, so that
  * chunk p ends on chip p. */
-static void ring_program(struct program *program, const struct slice *slice, int64_t rows, int64_t cols,
-                         bool by_cols, bool reduce, struct flaw flaw)
+static void ring_program(struct program *program, const struct slice *slice, int64_t elements, bool reduce,
+                         struct flaw flaw)
 {
     int n = slice->len[0];
     program_init(program, slice);
     int32_t stage = program_stage(program, "ring"), chip = program_var_axis(program, 0);
-    int32_t buffer = program_buffer(program, "in", (struct buffer_size){rows, cols, 8},
-                                    &(struct grid_dim){n, by_cols}, 1, NULL);
+    int32_t buffer = program_buffer(program, "in", (struct buffer_size){elements, 8}, &n, 1, NULL);
     for (int32_t s = 0; s < n - 1; s++) {
         int chunk = -s - reduce + (s == flaw.wrong_step);
         struct view view = {.buffer = buffer, .pick = {pick_var(chip, chunk)}};
         struct payload payload = {.a = view, .to = view};
         payload.combine = reduce ? COMBINE_SUM : COMBINE_COPY;
         /* Padded to the largest chunk, as SPMD programs are. */
-        double bytes = 8.0 * (double)((by_cols ? (cols + n - 1) / n * rows : (rows + n - 1) / n * cols));
+        double bytes = 8.0 * (double)((elements + n - 1) / n);
         program_add(program, (struct op){.kind = OP_SEND,
                                          .where = WHERE_ALL,
                                          .towards = program_towards(program, &(struct hop){0, 1}, 1),
@@ -85,7 +84,7 @@ static bool ring_works(const struct program *program, bool reduce, enum execute_
             for (int64_t i = 0; i < elements && (!reduce || chunk == chip); i++) {
                 double want = start_value(chunk, i);
                 if (reduce) {
-                    /* The buffer has one column here: chunks before this one are of `first` elements. */
+                    /* Chunks before this one have `first` elements. */
                     int64_t first = chunk * (all / n) + (chunk < all % n ? chunk : all % n);
                     want = 0;
                     for (int from = 0; from < n; from++)
@@ -116,16 +115,10 @@ static void rings_that_work(void)
             for (int64_t rows = 4 * n; rows <= 5 * n; rows++) { /* chunks that are even, and not */
                 struct slice slice = ring_of(n);
                 struct program program;
-                ring_program(&program, &slice, rows, 1, false, reduce, no_flaw);
+                ring_program(&program, &slice, rows, reduce, no_flaw);
                 CU_ASSERT_EQUAL(runs_right(&program, reduce), EXECUTE_PACES * SEEDS);
                 program_free(&program);
             }
-    /* Chunks that are columns of a matrix, not neighbours in memory. */
-    struct slice slice = ring_of(4);
-    struct program program;
-    ring_program(&program, &slice, 3, 10, true, false, no_flaw);
-    CU_ASSERT_EQUAL(runs_right(&program, false), EXECUTE_PACES * SEEDS);
-    program_free(&program);
 }
 
 /* Each fault, at each step, must be seen: by the late pace whatever the seed where something does not wait,
@@ -137,12 +130,12 @@ static void broken_rings_are_seen(void)
             for (int step = 0; step < n - 1; step++) {
                 struct slice slice = ring_of(n);
                 struct program program;
-                ring_program(&program, &slice, 20, 1, false, reduce, (struct flaw){NONE, step});
+                ring_program(&program, &slice, 20, reduce, (struct flaw){NONE, step});
                 CU_ASSERT_EQUAL(runs_right(&program, reduce), 0);
                 program_free(&program);
                 if (step == 0)
                     continue;
-                ring_program(&program, &slice, 20, 1, false, reduce, (struct flaw){step, NONE});
+                ring_program(&program, &slice, 20, reduce, (struct flaw){step, NONE});
                 for (uint64_t seed = 0; seed < SEEDS; seed++)
                     CU_ASSERT_FALSE(ring_works(&program, reduce, EXECUTE_LATE, seed));
                 program_free(&program);
@@ -157,7 +150,7 @@ static void overwriting_is_seen(void)
         struct program program;
         program_init(&program, &slice);
         int32_t stage = program_stage(&program, "shift");
-        int32_t buffer = program_buffer(&program, "x", (struct buffer_size){2, 1, 8}, NULL, 0, NULL);
+        int32_t buffer = program_buffer(&program, "x", (struct buffer_size){2, 8}, NULL, 0, NULL);
         struct payload payload = {.a = {.buffer = buffer}, .to = {.buffer = buffer}};
         program_add(&program, (struct op){.kind = OP_SEND,
                                           .where = WHERE_ALL,
@@ -191,9 +184,8 @@ static void exchange_program(struct program *program, const struct slice *slice,
     int n = slice->len[0];
     program_init(program, slice);
     int32_t stage = program_stage(program, "all-to-all"), chip = program_var_axis(program, 0);
-    struct grid_dim dim = {n, false};
-    int32_t in = program_buffer(program, "in", (struct buffer_size){rows, 1, 8}, &dim, 1, NULL);
-    int32_t out = program_buffer(program, "out", (struct buffer_size){rows, 1, 8}, &dim, 1, NULL);
+    int32_t in = program_buffer(program, "in", (struct buffer_size){rows, 8}, &n, 1, NULL);
+    int32_t out = program_buffer(program, "out", (struct buffer_size){rows, 8}, &n, 1, NULL);
     for (int d = 0; d < n; d++) {
         int32_t route[CHIPS_MAX];
         for (int c = 0; c < n; c++)
@@ -266,9 +258,9 @@ static void ragged_exchange(void)
             sends[from][to] = gets[to][from] = from + (to - from + N) % N + 1;
     program_init(&program, &slice);
     int32_t stage = program_stage(&program, "ragged"), chip = program_var_axis(&program, 0);
-    struct grid_dim dim = {N, false};
-    int32_t in = program_buffer(&program, "in", (struct buffer_size){0, 1, 8}, &dim, 1, &sends[0][0]);
-    int32_t out = program_buffer(&program, "out", (struct buffer_size){0, 1, 8}, &dim, 1, &gets[0][0]);
+    int32_t dim = N;
+    int32_t in = program_buffer(&program, "in", (struct buffer_size){0, 8}, &dim, 1, &sends[0][0]);
+    int32_t out = program_buffer(&program, "out", (struct buffer_size){0, 8}, &dim, 1, &gets[0][0]);
     for (int d = 0; d < N; d++) {
         double bytes[N];
         for (int c = 0; c < N; c++)
@@ -300,57 +292,53 @@ static void ragged_exchange(void)
     program_free(&program);
 }
 
-/* 10 rows cut in 2, then each in 2: 3 2 | 3 2; 6 columns in 3. Grid order: rows, columns, rows. */
+/* 10 elements cut in 2, each part in 3, each of these in 2: 1 1, 1 1, 1 0 twice. */
 static void views_follow_the_grid(void)
 {
     struct slice slice = ring_of(3);
     struct program program;
     program_init(&program, &slice);
-    struct grid_dim grid[] = {{2, false}, {3, true}, {2, false}};
-    int32_t b = program_buffer(&program, "m", (struct buffer_size){10, 6, 4}, grid, 3, NULL),
+    int32_t b = program_buffer(&program, "m", (struct buffer_size){10, 4}, (int32_t[]){2, 3, 2}, 3, NULL),
             chip = program_var_axis(&program, 0);
     struct memory memory;
     struct status st = {0};
     char text[MEMORY_TEXT];
-    double value[60];
+    double value[10];
     OKAY(memory_init(&memory, &program, &st), st);
-    for (int i = 0; i < 60; i++)
-        memory_of(&memory, 1, b)[i] = i;
-    struct view one = {.buffer = b, .pick = {pick_fixed(1), pick_var(chip, 1), pick_fixed(0)}};
-    /* rows 5-7, columns 4-5 of a matrix of width 6 */
+    for (int i = 0; i < 10; i++)
+        memory_of(&memory, 1, b)[i] = 10 * i;
+    struct view one = {.buffer = b, .pick = {pick_fixed(1), pick_var(chip, 0), pick_fixed(1)}};
+    /* the second half begins at 5, its second third at 7 */
     CU_ASSERT_EQUAL(memory_print_view(&program, &one, 1, 1, text), 0);
-    CU_ASSERT_STRING_EQUAL(text, "m[5:8, 4:6]");
+    CU_ASSERT_STRING_EQUAL(text, "m[8:9]");
     OKAY(memory_take(&memory, &one, 1, value, &st), st);
-    static const double want_one[] = {34, 35, 40, 41, 46, 47};
-    CU_ASSERT_EQUAL(memcmp(value, want_one, sizeof want_one), 0);
-    struct view seconds = {.buffer = b, .pick = {pick_all(), pick_fixed(0), pick_fixed(-1)}};
+    CU_ASSERT_EQUAL(value[0], 80);
+    struct view seconds = {.buffer = b, .pick = {pick_all(), pick_fixed(0), pick_all()}};
     CU_ASSERT_EQUAL(memory_print_view(&program, &seconds, 1, 1, text), 0);
-    CU_ASSERT_STRING_EQUAL(text, "m[3:5+8:10, 0:2]");
+    CU_ASSERT_STRING_EQUAL(text, "m[0:2+5:7]");
     OKAY(memory_take(&memory, &seconds, 1, value, &st), st);
-    static const double want_seconds[] = {18, 19, 24, 25, 48, 49, 54, 55};
+    static const double want_seconds[] = {0, 10, 50, 60};
     CU_ASSERT_EQUAL(memcmp(value, want_seconds, sizeof want_seconds), 0);
-    /* Of all pieces the first is rows 0-2 of columns 0-1, the second rows 3-4 of the same columns. */
     struct view all = {.buffer = b, .pick = {pick_all(), pick_all(), pick_all()}};
     OKAY(memory_take(&memory, &all, 1, value, &st), st);
-    CU_ASSERT(value[5] == 13 && value[6] == 18 && value[9] == 25 && value[10] == 2);
     CU_ASSERT_EQUAL(memory_print_view(&program, &all, 1, 1, text), 0);
-    CU_ASSERT_STRING_EQUAL(text, "m[0:10, 0:6]");
+    CU_ASSERT_STRING_EQUAL(text, "m[0:10]");
     OKAY(memory_put(&memory, &all, 2, value, &st), st);
     CU_ASSERT_EQUAL(memcmp(memory_of(&memory, 2, b), memory_of(&memory, 1, b), sizeof value), 0);
-    CU_ASSERT_TRUE(isnan(memory_of(&memory, 0, b)[59]));
+    CU_ASSERT_TRUE(isnan(memory_of(&memory, 0, b)[9]));
     memory_free(&memory);
     program_free(&program);
 }
 
-/* 2 x 3 elements do not fit 3 x 2, though they are as many. */
-static void shapes_must_fit(void)
+/* 6 elements do not fit 5. */
+static void sizes_must_fit(void)
 {
     struct slice slice = ring_of(3);
     struct program program;
     program_init(&program, &slice);
     int32_t stage = program_stage(&program, "s");
-    int32_t a = program_buffer(&program, "a", (struct buffer_size){2, 3, 8}, NULL, 0, NULL);
-    int32_t b = program_buffer(&program, "b", (struct buffer_size){3, 2, 8}, NULL, 0, NULL);
+    int32_t a = program_buffer(&program, "a", (struct buffer_size){6, 8}, NULL, 0, NULL);
+    int32_t b = program_buffer(&program, "b", (struct buffer_size){5, 8}, NULL, 0, NULL);
     struct payload payload = {.a = {.buffer = a}, .to = {.buffer = b}};
     program_add(&program, (struct op){.kind = OP_SEND,
                                       .where = WHERE_ALL,
@@ -362,13 +350,12 @@ static void shapes_must_fit(void)
     struct status st = {0};
     OKAY(memory_init(&memory, &program, &st), st);
     CU_ASSERT_EQUAL(execute(&memory, NULL, &st), STATUS_CHECK);
-    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "op 0 on chip"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "2 x 3 elements in 1 pieces do not fit 3 x 2"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "takes and puts different numbers of elements"));
     memory_free(&memory);
     program_free(&program);
     /* Too large to hold: refused, and nothing to free. */
     program_init(&program, &slice);
-    program_buffer(&program, "huge", (struct buffer_size){INT64_C(1) << 40, 1 << 20, 8}, NULL, 0, NULL);
+    program_buffer(&program, "huge", (struct buffer_size){INT64_C(1) << 60, 8}, NULL, 0, NULL);
     struct status limit = {0};
     CU_ASSERT_EQUAL(memory_init(&memory, &program, &limit), STATUS_LIMIT);
     CU_ASSERT_PTR_NULL(memory.at);
@@ -376,4 +363,4 @@ static void shapes_must_fit(void)
 }
 
 SUITE("execute", TEST(rings_that_work), TEST(broken_rings_are_seen), TEST(overwriting_is_seen),
-      TEST(direct_exchange), TEST(ragged_exchange), TEST(views_follow_the_grid), TEST(shapes_must_fit))
+      TEST(direct_exchange), TEST(ragged_exchange), TEST(views_follow_the_grid), TEST(sizes_must_fit))

@@ -22,8 +22,7 @@ static void write(struct program *program, const struct slice *slice)
 {
     program_init(program, slice);
     int32_t stage = program_stage(program, "all-gather.1");
-    int32_t in =
-        program_buffer(program, "in", (struct buffer_size){35, 1, 2}, &(struct grid_dim){5, false}, 1, NULL);
+    int32_t in = program_buffer(program, "in", (struct buffer_size){35, 2}, &(int32_t){5}, 1, NULL);
     int32_t var = program_var_axis(program, 0);
     int32_t first = program_mask(program, (uint8_t[]){1, 1, 0, 0, 0});
     for (int t = 0; t < 2; t++) {
@@ -168,21 +167,21 @@ static void answers_questions(void)
     program_free(&program);
 }
 
-/* 17 rows by 3 chunks, the second cut in halves: chunks of 6 6 5, halves of 3 3 | 3 3 | 3 2. */
+/* 17 elements in 3 chunks, each cut in halves: chunks of 6 6 5, halves of 3 3 | 3 3 | 3 2. */
 static void counts_elements_of_views(void)
 {
     struct slice slice = ring_of_5();
     struct program program;
     program_init(&program, &slice);
-    struct grid_dim dim[2] = {{3, false}, {2, false}};
-    int32_t buffer = program_buffer(&program, "in", (struct buffer_size){17, 4, 2}, dim, 2, NULL);
+    int32_t dim[2] = {3, 2};
+    int32_t buffer = program_buffer(&program, "in", (struct buffer_size){17, 2}, dim, 2, NULL);
     int32_t var = program_var_table(&program, 3, (int32_t[]){0, 1, 2, 0, 1});
     struct view view = {.buffer = buffer, .pick = {pick_var(var, 1), pick_all()}};
-    CU_ASSERT_EQUAL(view_elements(&program, &view, 1, 1), 5 * 4);
+    CU_ASSERT_EQUAL(view_elements(&program, &view, 1, 1), 5);
     view.pick[1] = pick_fixed(1);
-    CU_ASSERT_EQUAL(view_elements(&program, &view, 1, 1), 2 * 4);
+    CU_ASSERT_EQUAL(view_elements(&program, &view, 1, 1), 2);
     view.pick[0] = pick_all();
-    CU_ASSERT_EQUAL(view_elements(&program, &view, 0, 0), (3 + 3 + 2) * 4);
+    CU_ASSERT_EQUAL(view_elements(&program, &view, 0, 0), 3 + 3 + 2);
     program_free(&program);
 }
 
@@ -238,28 +237,28 @@ static void refuses_what_is_not_sound(void)
     }
 }
 
-/* A send that moves one of three pieces of 17 x 5 elements of 2 bytes: chip 0 the first, of 6 rows, 60 bytes. Chunks are
- * padded to the largest, and what is padded need not be paid for: a row for the piece, and one more. 18 x 5 divide:
- * nothing is padded, and all is paid for, to rounding. */
+/* A send that moves one of three pieces of 17 elements of 2 bytes: chip 0 the first, of 6 elements, 12 bytes. Chunks are
+ * padded to the largest, and padding need not be paid for: an element for the piece, and one more. 18 divide: nothing is
+ * padded, and all is paid for, to rounding. */
 static void what_moves_is_paid_for(void)
 {
     static const struct {
-        int rows;
+        int elements;
         double bytes;
         bool sound;
     } cases[] = {
-        {17, 60, true}, {17, 40.1, true},      {17, 39.9, false},
-        {18, 60, true}, {18, 60 - 3e-8, true}, {18, 60 - 3e-7, false},
+        {17, 12, true}, {17, 8.1, true},       {17, 7.9, false},
+        {18, 12, true}, {18, 12 - 6e-9, true}, {18, 12 - 6e-8, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct slice slice = ring_of_5();
         struct program program;
         struct status st = {0};
-        struct grid_dim dim = {3, false};
+        int32_t dim = 3;
         program_init(&program, &slice);
         program_stage(&program, "test");
         int32_t buffer =
-            program_buffer(&program, "in", (struct buffer_size){cases[i].rows, 5, 2}, &dim, 1, NULL);
+            program_buffer(&program, "in", (struct buffer_size){cases[i].elements, 2}, &dim, 1, NULL);
         struct view view = {.buffer = buffer, .pick = {pick_fixed(0)}};
         struct payload payload = {.a = view, .to = view};
         program_add(&program, (struct op){.kind = OP_SEND,
@@ -288,7 +287,7 @@ static void dumps(void)
 {
     static const char want[] =
         "# program: slice 5, wrap all, 3 ops, 10 transfers\n"
-        "# buffer in: 35 x 1 of 2 B, pieces 5\n"
+        "# buffer in: 35 of 2 B, pieces 5\n"
         "    0  all-gather.1[0]  SEND x+1  14 B  in[x+0] = in[x+0]\n"
         "    1  all-gather.1[1]  SEND x+1  14 B  after ARRIVED 0, DONE 0  in[x-1] = in[x-1]\n"
         "    2  fusion.2[0]  COMPUTE  2.385e-06 s  on 2 chips: 0 1  after ARRIVED 1\n";

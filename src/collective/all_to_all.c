@@ -186,7 +186,7 @@ static int write_equal(struct direct *d, struct status *st)
     int64_t block = block_elements(d->walk);
     struct grid grid = grid_of_rings(d->walk);
     for (int p = 0; p < d->dims; p++)
-        grid.dim[grid.dims++].n = d->part[p];
+        grid.dim[grid.dims++] = d->part[p];
     struct collective_buffers *buffers = walk_buffers(d->walk);
     d->bytes = (double)block * spec->elem_bytes;
     make_buffer(spec, d->walk->program, &buffers->in, "in", &grid);

@@ -95,8 +95,8 @@ static int make_buffers(struct direct *d, struct status *st)
     struct program *program = d->walk->program;
     const struct collective_spec *spec = d->walk->spec;
     struct collective_buffers *buffers = walk_buffers(d->walk);
-    struct grid grid = {.cols = 1, .dims = 1, .dim = {{d->walk->chips * ragged->pieces}}};
-    size_t entries = (size_t)program->slice->chips * (size_t)grid.dim[0].n;
+    struct grid grid = {.dims = 1, .dim = {d->walk->chips * ragged->pieces}};
+    size_t entries = (size_t)program->slice->chips * (size_t)grid.dim[0];
     ragged->sends = calloc(entries, sizeof *ragged->sends);
     ragged->gets = calloc(entries, sizeof *ragged->gets);
     if (!ragged->sends || !ragged->gets)

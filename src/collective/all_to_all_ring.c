@@ -14,15 +14,16 @@
 #include "collective/walk.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { BLOCK_WHOLE = -1 };
 
 struct around {
     struct walk *walk;
     const struct part *part;
-    int m, ring, n;               /* the phase, its ring and that ring's chips */
-    int part_dim, half_dim;       /* dims of its buffers, or -1 ... */
-    int slot_dim;                 /* ... and of its transit buffers */
+    int m, ring, n; /* the phase, its ring and that ring's chips */
+    int part_dim,
+        half_dim; /* dims of its buffers, or -1; those of transit buffers come after one for slots */
     int32_t from, to, transit[2]; /* buffers; transit: for blocks in + and in - direction */
     double bytes;
     double setup_s;
@@ -38,15 +39,14 @@ struct chain {
 static struct view view_of(const struct around *a, const struct chain *chain, int32_t buffer, struct pick at,
                            int hop)
 {
-    struct view view = {.buffer = buffer};
+    struct view view = {.buffer = buffer, .pick = {pick_fixed(hop)}};
+    struct pick *pick = view.pick + (hop > 0);
     for (int r = 0; r < a->walk->rings; r++)
-        view.pick[r] = r == a->ring ? at : pick_all();
+        pick[r] = r == a->ring ? at : pick_all();
     if (a->part_dim >= 0)
-        view.pick[a->part_dim] = pick_fixed(a->part->index);
+        pick[a->part_dim] = pick_fixed(a->part->index);
     if (a->half_dim >= 0)
-        view.pick[a->half_dim] = chain->half == BLOCK_WHOLE ? pick_all() : pick_fixed(chain->half);
-    if (hop > 0)
-        view.pick[a->slot_dim] = pick_fixed(hop);
+        pick[a->half_dim] = chain->half == BLOCK_WHOLE ? pick_all() : pick_fixed(chain->half);
     return view;
 }
 
@@ -139,12 +139,13 @@ static void make_stop(struct walk *walk, int32_t *buffer, const char *name, int 
 {
     struct grid grid = grid_of_rings(walk);
     if (parts > 1)
-        grid.dim[grid.dims++].n = parts;
+        grid.dim[grid.dims++] = parts;
     if (halves)
-        grid.dim[grid.dims++].n = 2;
-    if (slots > 0) { /* by columns: each slot has the size of the whole buffer */
-        grid.cols = slots;
-        grid.dim[grid.dims++] = (struct grid_dim){slots, true};
+        grid.dim[grid.dims++] = 2;
+    if (slots > 0) { /* a first dim, so that each slot has the size of the whole buffer */
+        memmove(grid.dim + 1, grid.dim, (size_t)grid.dims++ * sizeof *grid.dim);
+        grid.dim[0] = slots;
+        grid.elements *= slots;
     }
     assert(grid.dims <= GRID_DIMS);
     make_buffer(walk->spec, walk->program, buffer, name, &grid);
@@ -201,7 +202,6 @@ static void write_parts(struct walk *walk, int32_t before, int32_t *after)
     struct stops stops = make_stops(walk, parts, halves);
     struct around a = {.walk = walk, .part_dim = parts > 1 ? walk->rings : -1};
     a.half_dim = halves ? walk->rings + (parts > 1) : -1;
-    a.slot_dim = walk->rings + (parts > 1) + halves;
     double block = (double)block_elements(walk) * spec->elem_bytes;
     for (int p = 0; p < parts; p++) {
         a.part = &part[p];

@@ -123,12 +123,11 @@ static int32_t write_pipelined(struct walk *walk, int chunks, bool ends, int32_t
     int32_t end[WALK_PARTS];
     int parts = walk_parts(walk, part);
     struct pipeline line = {.walk = walk, .chunks = chunks};
-    struct grid grid = {
-        .rows = spec->elements, .cols = 1, .dims = 2, .dim = {{parts > 0 ? parts : 1}, {chunks}}};
+    struct grid grid = {.elements = spec->elements, .dims = 2, .dim = {parts > 0 ? parts : 1, chunks}};
     struct collective_buffers *buffers = walk_buffers(walk);
     make_buffer(spec, walk->program, &buffers->in, "in", &grid);
     line.buffer = buffers->in;
-    line.bytes = (double)spec->elements * spec->elem_bytes / (grid.dim[0].n * chunks);
+    line.bytes = (double)spec->elements * spec->elem_bytes / (grid.dim[0] * chunks);
     for (int p = 0; p < parts; p++) {
         line.part = &part[p];
         line.root = spec->root % walk->ring[0]->n;

@@ -40,7 +40,7 @@
 #include "program/program.h"
 
 /* Buffers of a program, cut as the collective needs them: left by another collective over the same rings of
- * the same kind, or made by collective_buffer(). `out` equals `in` if the result is made in place. A chip
+ * the same kind, or made by the builder if below 0. `out` equals `in` if the result is made in place. A chip
  * sends as soon as its own `before` has ended, while its neighbours may still work on theirs: so a collective
  * that adds to a buffer needs one on which no earlier op can still be at work. */
 struct collective_buffers {
@@ -189,12 +189,6 @@ bool collective_is_twisted(const struct collective_spec *spec);
 bool collective_has_turns(const struct collective_spec *spec);
 void collective_turns(const struct collective_spec *spec, const struct slice *slice, int first,
                       int n[static COLLECTIVE_RINGS]);
-
-/* A buffer for all-gathers, reduce-scatters and all-reduces: a matrix whose rows, or columns, are cut into
- * chunks (a dim for each ring of two chips or more, and one for the parts that take the rings in different
- * orders). */
-int32_t collective_buffer(const struct collective_spec *spec, struct program *program, const char *name,
-                          int64_t rows, int64_t cols, bool by_cols);
 
 /* Targets of a collective-permute, for every chip of the slice; -1 for chips outside the mesh. `chip` is scratch
  * of [chips]. permute_shift(): the chip at position k over the listed axes, in the order listed, sends to

@@ -257,7 +257,7 @@ static void write_sends(const struct collective_spec *spec, struct program *prog
                         int routes, const struct towards towards[], int32_t before, int32_t *after)
 {
     struct collective_buffers made = {-1, -1}, *buffers = spec->buffers ? spec->buffers : &made;
-    struct grid grid = {.rows = spec->elements, .cols = 1, .dims = routes > 1, .dim = {{routes}}};
+    struct grid grid = {.elements = spec->elements, .dims = routes > 1, .dim = {routes}};
     make_buffer(spec, program, &buffers->in, "in", &grid);
     make_buffer(spec, program, &buffers->out, "out", &grid);
     int32_t end[PERMUTE_ROUTES];

@@ -69,7 +69,7 @@ int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter,
     int parts = walk_parts(walk, part), count = 0;
     struct collective_buffers *buffers = walk_buffers(walk);
     if (!spec->timing_only && buffers->in < 0)
-        buffers->in = collective_buffer(spec, walk->program, "in", spec->elements, 1, false);
+        buffers->in = make_chunks(spec, walk->program);
     phase.buffer = buffers->in;
     double chunk_bytes = (double)chunk_elements(spec->elements, walk->chips) * spec->elem_bytes;
     phase.bytes = chunk_bytes;

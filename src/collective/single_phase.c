@@ -26,12 +26,12 @@ static int32_t add_local(struct walk *walk, const struct phase *phase, struct vi
 static int32_t make_copies(const struct walk *walk, const struct phase *phase, int n)
 {
     struct buffer like = walk->program->buffer[phase->buffer];
-    struct grid_dim dim[GRID_DIMS] = {{n, false}};
+    int32_t dim[GRID_DIMS] = {n};
     for (int d = 0; d < like.dims && d < GRID_DIMS - 1; d++)
         dim[d + 1] = like.dim[d];
-    int32_t copies = program_buffer(walk->program, "copies",
-                                    (struct buffer_size){n * like.rows, like.cols, like.elem_bytes}, dim,
-                                    like.dims + 1, NULL);
+    int32_t copies =
+        program_buffer(walk->program, "copies", (struct buffer_size){n * like.elements, like.elem_bytes}, dim,
+                       like.dims + 1, NULL);
     program_share(walk->program, copies, like.share);
     return copies;
 }

@@ -159,9 +159,9 @@ struct collective_buffers *walk_buffers(struct walk *walk)
 
 struct grid grid_of_rings(const struct walk *walk)
 {
-    struct grid grid = {.rows = block_elements(walk) * walk->chips, .cols = 1, .dims = walk->rings};
+    struct grid grid = {.elements = block_elements(walk) * walk->chips, .dims = walk->rings};
     for (int r = 0; r < walk->rings; r++)
-        grid.dim[r].n = walk->ring[r]->n;
+        grid.dim[r] = walk->ring[r]->n;
     return grid;
 }
 
@@ -169,9 +169,8 @@ void make_buffer(const struct collective_spec *spec, struct program *program, in
                  const char *name, const struct grid *grid)
 {
     if (!spec->timing_only && *buffer < 0)
-        *buffer =
-            program_buffer(program, name, (struct buffer_size){grid->rows, grid->cols, spec->elem_bytes},
-                           grid->dim, grid->dims, grid->ragged);
+        *buffer = program_buffer(program, name, (struct buffer_size){grid->elements, spec->elem_bytes},
+                                 grid->dim, grid->dims, grid->ragged);
 }
 
 static bool spec_has_shares(const struct collective_spec *spec)
@@ -409,22 +408,21 @@ int walk_along(const struct walk *walk, int ring, int chip, int steps)
     return chip;
 }
 
-int32_t collective_buffer(const struct collective_spec *spec, struct program *program, const char *name,
-                          int64_t rows, int64_t cols, bool by_cols)
+int32_t make_chunks(const struct collective_spec *spec, struct program *program)
 {
     struct walk walk;
-    struct grid_dim dim[GRID_DIMS];
+    int32_t dim[GRID_DIMS];
     struct part part[WALK_PARTS];
     choose_rings(&walk, spec, program);
     int dims = 0, parts = walk_parts(&walk, part);
     for (; dims < walk.rings; dims++)
-        dim[dims] = (struct grid_dim){walk.ring[dims]->n, by_cols};
+        dim[dims] = walk.ring[dims]->n;
     if (walk.chunks > 1)
-        dim[dims++] = (struct grid_dim){walk.chunks, by_cols};
+        dim[dims++] = walk.chunks;
     if (parts > 1)
-        dim[dims++] = (struct grid_dim){parts, by_cols};
-    int32_t buffer =
-        program_buffer(program, name, (struct buffer_size){rows, cols, spec->elem_bytes}, dim, dims, NULL);
+        dim[dims++] = parts;
+    int32_t buffer = program_buffer(program, "in", (struct buffer_size){spec->elements, spec->elem_bytes},
+                                    dim, dims, NULL);
     if (spec->colours == 0 && spec_has_shares(spec) && parts > 1) {
         int share[GRID_SHARES] = {0};
         for (int p = 0; p < parts; p++)

@@ -58,11 +58,11 @@ int32_t walk_payload(const struct walk *walk, const struct payload *payload);
 /* The caller's buffers, or the walk's own; a buffer that does not exist yet is below 0. */
 struct collective_buffers *walk_buffers(struct walk *walk);
 
-/* The shape of a buffer: rows and columns, dims, and ragged sizes as in program_buffer(), or NULL. */
+/* The shape of a buffer: elements, dims, and ragged sizes as in program_buffer(), or NULL. */
 struct grid {
-    int64_t rows, cols;
+    int64_t elements;
     int dims;
-    struct grid_dim dim[GRID_DIMS];
+    int32_t dim[GRID_DIMS];
     const int64_t *ragged;
 };
 
@@ -78,6 +78,9 @@ struct grid grid_of_rings(const struct walk *walk);
 /* Makes a buffer, unless it exists already or only the time is needed. */
 void make_buffer(const struct collective_spec *spec, struct program *program, int32_t *buffer,
                  const char *name, const struct grid *grid);
+/* The buffer of all-gathers, reduce-scatters and all-reduces, cut into chunks: a dim for each ring of two chips or
+ * more, and one for the parts that take the rings in different orders. */
+int32_t make_chunks(const struct collective_spec *spec, struct program *program);
 
 /* A part of the array. Each part takes the rings in its own order, so that all axes are busy at once. */
 struct part {

@@ -17,7 +17,6 @@ struct taken {
     double *value; /* [elements] */
     int64_t elements;
     struct selection to;
-    enum order order;
 };
 
 enum state { ABSENT, WAITS, FLIES, DELIVERED };
@@ -57,15 +56,11 @@ static int take(const struct run *run, const struct payload *payload, int chip, 
     int code = selection_init(&taken->to, program, &payload->to, chip, to, st);
     if (code == 0)
         code = selection_init(&from, program, &payload->a, chip, chip, st);
-    taken->elements = from.rows * from.cols;
-    if (code == 0 && !selection_match(&from, &taken->to, &taken->order))
-        code = status_fail(st, STATUS_CHECK, "%lld x %lld elements in %d pieces do not fit %lld x %lld in %d",
-                           (long long)from.rows, (long long)from.cols, from.pieces, (long long)taken->to.rows,
-                           (long long)taken->to.cols, taken->to.pieces);
+    taken->elements = from.elements; /* program_check() has seen that as many are put */
     if (code == 0 && !(taken->value = malloc(((size_t)taken->elements + 1) * sizeof *taken->value)))
         code = status_nomem(st);
     if (code == 0)
-        selection_take(&from, taken->order, memory_of(run->memory, chip, payload->a.buffer), taken->value);
+        selection_take(&from, memory_of(run->memory, chip, payload->a.buffer), taken->value);
     else
         taken_free(taken);
     selection_free(&from);
@@ -123,8 +118,7 @@ static int land(struct run *run, int64_t event, int to, struct status *st)
     } else {
         if (run->options.on_move)
             run->options.on_move(run->options.user, &move);
-        selection_put(&now.to, now.order, memory_of(run->memory, to, payload->to.buffer), now.value,
-                      payload->combine);
+        selection_put(&now.to, memory_of(run->memory, to, payload->to.buffer), now.value, payload->combine);
     }
     taken_free(&now);
     return code;

@@ -6,16 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "program/selection.h"
 
 int64_t memory_elements(const struct program *program, int chip, int32_t buffer)
 {
     const struct buffer *b = &program->buffer[buffer];
     if (!b->ragged)
-        return b->rows * b->cols;
+        return b->elements;
     int64_t sum = 0;
-    for (int32_t i = 0; i < b->dim[0].n; i++)
-        sum += b->ragged[(int64_t)chip * b->dim[0].n + i];
+    for (int32_t i = 0; i < b->dim[0]; i++)
+        sum += b->ragged[(int64_t)chip * b->dim[0] + i];
     return sum;
 }
 
@@ -26,7 +27,7 @@ static int place_buffers(struct memory *memory, int64_t *used, struct status *st
     for (int chip = 0; chip < program->slice->chips; chip++)
         for (int32_t b = 0; b < program->buffers; b++) {
             const struct buffer *buffer = &program->buffer[b];
-            bool fits = buffer->ragged || buffer->cols <= 0 || buffer->rows <= MEMORY_ELEMENTS / buffer->cols;
+            bool fits = buffer->ragged || buffer->elements <= MEMORY_ELEMENTS;
             memory->at[(int64_t)chip * program->buffers + b] = *used;
             *used += fits ? memory_elements(program, chip, b) : 0;
             if (!fits || *used > MEMORY_ELEMENTS)
@@ -73,37 +74,24 @@ int32_t memory_buffer(const struct program *program, const char *name)
     return -1;
 }
 
-/* "4:6+8:10", neighbouring ranges as one. Returns how much of the room it used. */
-static size_t print_ranges(const struct range range[], int32_t ranges, char text[], size_t room)
-{
-    size_t used = 0;
-    int32_t printed = 0;
-    for (int32_t i = 0; i < ranges && used < room;) {
-        int64_t first = range[i].first, end = first;
-        while (i < ranges && range[i].first == end)
-            end += range[i++].n;
-        if (end > first)
-            used += (size_t)snprintf(text + used, room - used, "%s%lld:%lld", printed++ ? "+" : "",
-                                     (long long)first, (long long)end);
-    }
-    return used < room ? used : room - 1;
-}
-
 int memory_print_view(const struct program *program, const struct view *view, int vars, int at,
                       char text[static MEMORY_TEXT])
 {
     struct selection s;
-    int used = snprintf(text, MEMORY_TEXT, "%s[", program->buffer[view->buffer].name);
-    size_t end = (size_t)used;
+    int printed = 0;
+    snprintf(text, MEMORY_TEXT, "%s[", program->buffer[view->buffer].name);
     int code = selection_init(&s, program, view, vars, at, NULL);
     if (code < 0)
         return code;
-    end += print_ranges(s.row, s.row_ranges, text + end, MEMORY_TEXT - end - 4);
-    if (s.width > 1) {
-        end += (size_t)snprintf(text + end, MEMORY_TEXT - end, ", ");
-        end += print_ranges(s.col, s.col_ranges, text + end, MEMORY_TEXT - end - 1);
+    for (int32_t p = 0; p < s.pieces;) { /* neighbouring ranges as one */
+        int64_t first = s.piece[p].first, end = first;
+        while (p < s.pieces && s.piece[p].first == end)
+            end += s.piece[p++].n;
+        if (end > first)
+            text_add(text, MEMORY_TEXT - 1, "%s%lld:%lld", printed++ ? "+" : "", (long long)first,
+                     (long long)end);
     }
-    snprintf(text + end, MEMORY_TEXT - end, "]");
+    text_add(text, MEMORY_TEXT, "]");
     selection_free(&s);
     return 0;
 }

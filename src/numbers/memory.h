@@ -3,8 +3,7 @@
 /*
  * memory: the buffers of a program with real numbers in them, on every chip.
  *
- * Each buffer is a row-major matrix of rows x cols doubles; the pieces of a ragged one stand one after
- * another. Elements that have not been written are NaN, so that a schedule that reads too early is noticed.
+ * Each buffer is an array of doubles; the pieces of a ragged one stand one after another. Elements that have not been written are NaN, so that a schedule that reads too early is noticed.
  *
  * Units: elements. Errors: STATUS_LIMIT above MEMORY_ELEMENTS in all. Ownership: the caller's struct, freed
  * with memory_free(), safe when zeroed; the program is borrowed and must not change.
@@ -37,7 +36,7 @@ int64_t memory_elements(const struct program *program, int chip, int32_t buffer)
 int32_t memory_buffer(const struct program *program, const char *name);
 
 /* Prints the elements that a view picks with the variables of chip `vars` on chip `at`, as Python would:
- * "in[4:6]", of a matrix "in[0:2, 4:6]", of several ranges "in[0:2+6:8]". Fails if memory is out, with the
+ * "in[4:6]", of several ranges "in[0:2+6:8]". Fails if memory is out, with the
  * buffer's name in `text`. */
 int memory_print_view(const struct program *program, const struct view *view, int vars, int at,
                       char text[static MEMORY_TEXT]);

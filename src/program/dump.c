@@ -130,10 +130,10 @@ void program_dump(const struct program *p, FILE *out)
             slice_print_wrap(p->slice, wrap), p->ops, (long long)program_transfers(p));
     for (int32_t b = 0; b < p->buffers; b++) {
         const struct buffer *buffer = &p->buffer[b];
-        fprintf(out, "# buffer %s: %lld x %lld of %g B, pieces", buffer->name, (long long)buffer->rows,
-                (long long)buffer->cols, buffer->elem_bytes);
+        fprintf(out, "# buffer %s: %lld of %g B, pieces", buffer->name, (long long)buffer->elements,
+                buffer->elem_bytes);
         for (int d = 0; d < buffer->dims; d++)
-            fprintf(out, " %d%s", buffer->dim[d].n, buffer->dim[d].by_cols ? " by columns" : "");
+            fprintf(out, " %d", buffer->dim[d]);
         fprintf(out, "%s\n", buffer->dims == 0 ? " 1" : buffer->ragged ? ", ragged" : "");
     }
     for (int32_t o = 0; o < p->ops; o++)

@@ -80,17 +80,16 @@ void program_stage_permutes(struct program *program, int32_t stage)
 }
 
 int32_t program_buffer(struct program *program, const char *name, struct buffer_size size,
-                       const struct grid_dim dim[], int dims, const int64_t *ragged)
+                       const int32_t dim[], int dims, const int64_t *ragged)
 {
-    struct buffer buffer = {
-        .rows = size.rows, .cols = size.cols, .elem_bytes = size.elem_bytes, .dims = dims};
+    struct buffer buffer = {.elements = size.elements, .elem_bytes = size.elem_bytes, .dims = dims};
     snprintf(buffer.name, sizeof buffer.name, "%s", name);
     if (dims > GRID_DIMS || (ragged && dims != 1))
         return program_fault(program, STATUS_LIMIT);
     for (int d = 0; d < dims; d++)
         buffer.dim[d] = dim[d];
     if (ragged) {
-        size_t bytes = (size_t)program->slice->chips * (size_t)dim[0].n * sizeof *ragged;
+        size_t bytes = (size_t)program->slice->chips * (size_t)dim[0] * sizeof *ragged;
         if (!(buffer.ragged = malloc(bytes)))
             return program_fault(program, STATUS_NOMEM);
         memcpy(buffer.ragged, ragged, bytes);

@@ -14,7 +14,7 @@
  *            links, and the chips' HBM, max-min fairly (resource.h); zero bytes still wait; a route of no links takes no
  *            time but its setup, if it is no copy. Computes of a chip run one at a time, in program order; one that moves
  *            bytes of HBM shares it, too. Nothing else delays an op.
- *   payload  which pieces of which buffers the op moves or multiplies (view). Time does not depend on it; the
+ *   payload  which pieces of which buffers the op moves (view). Time does not depend on it; the
  *            data executor follows it, so that a schedule that is wrong cannot pass.
  *
  * Building: add routes, masks, tables and variables (equal ones are kept once), buffers and payloads, then
@@ -112,22 +112,17 @@ struct var {
     int32_t index_table; /* else the entry of this table of indices */
 };
 
-/* A buffer exists on every chip: a matrix of rows x cols elements, cut into a grid of pieces. Dim i of the
- * grid cuts each part made by the dims before it, along the rows or the columns, into dim[i].n nearly equal
- * parts, larger ones first, or into parts in given proportions. A ragged buffer is one column whose pieces
- * have sizes of their own on every chip. */
+/* A buffer exists on every chip: an array of elements, cut into a grid of pieces. Dim i of the grid cuts each
+ * part made by the dims before it into dim[i] nearly equal parts, larger ones first, or into parts in given
+ * proportions. The pieces of a ragged buffer have sizes of their own on every chip. */
 enum { GRID_DIMS = 6, BUFFER_NAME = 16 };
 enum { GRID_SHARES = 6 };
-struct grid_dim {
-    int32_t n;
-    bool by_cols;
-};
 struct buffer {
     char name[BUFFER_NAME];
-    int64_t rows, cols;
+    int64_t elements; /* of one that is not ragged */
     double elem_bytes;
     int32_t dims;
-    struct grid_dim dim[GRID_DIMS];
+    int32_t dim[GRID_DIMS];
     int share[GRID_SHARES]; /* the proportions in which the last dim cuts; all 0: equally */
     int64_t *ragged;        /* elements of [chip][piece], owned by the program; NULL if not ragged */
 };
@@ -159,8 +154,7 @@ static inline struct pick pick_set(int32_t var)
     return (struct pick){PICK_SET, var, 0};
 }
 
-/* Other dims that replace the first three of a buffer, which must cut in one direction and have as many
- * pieces. The table gives the piece of the grid for each place in the new dims, the last dim fastest. */
+/* Other dims that replace the first three of a buffer and have as many pieces. The table gives the piece of the grid for each place in the new dims, the last dim fastest. */
 enum { RENUMBERED_DIMS = 3 };
 struct renumbering {
     bool is; /* else the dims are the grid's own */
@@ -245,16 +239,16 @@ int32_t program_var_table(struct program *program, int32_t n, const int32_t inde
 int32_t program_stage(struct program *program, const char *name); /* cut to STAGE_NAME */
 void program_stage_permutes(struct program *program, int32_t stage);
 
-/* Elements of a buffer, in rows and columns, and the bytes of one. */
+/* Elements of a buffer, and the bytes of one. */
 struct buffer_size {
-    int64_t rows, cols;
+    int64_t elements;
     double elem_bytes;
 };
 
-/* Adds a buffer; `dim` may be empty (one piece). A buffer with `ragged` sizes ([chips][dim[0].n] elements,
+/* Adds a buffer; `dim` may be empty (one piece). A buffer with `ragged` sizes ([chips][dim[0]] elements,
  * copied) must have one dim. */
 int32_t program_buffer(struct program *program, const char *name, struct buffer_size size,
-                       const struct grid_dim dim[], int dims, const int64_t *ragged);
+                       const int32_t dim[], int dims, const int64_t *ragged);
 int32_t program_payload(struct program *program, struct payload payload);
 
 /* Makes the last dim of a buffer, which has at most GRID_SHARES parts, cut in proportion to `share`. */
@@ -263,8 +257,7 @@ void program_share(struct program *program, int32_t buffer, const int share[]);
 /* Sum of the shares of dim d; 0 if it cuts equally. */
 int64_t buffer_shares(const struct buffer *buffer, int d);
 
-/* First of `total` rows (or columns) in part i of those that dim d cuts; of part n, the end of the
- * last one. */
+/* The first of `total` elements in part i of those that dim d makes; for part n, the end of the last one. */
 int64_t buffer_cut(const struct buffer *buffer, int d, int64_t total, int32_t i);
 
 /* Appends an op and returns its index; first_after, afters and followers of `op` are ignored. program_after()

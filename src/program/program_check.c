@@ -44,7 +44,7 @@ static int check_view(const struct program *p, const struct view *view, int32_t 
     return 0;
 }
 
-/* Number of pieces that a view selects; each may be larger than the mean piece by uneven_elements(). */
+/* The number of pieces that a view picks; each may have one element more than the mean if is_uneven(). */
 static double pieces_of(const struct program *p, const struct view *view)
 {
     const struct buffer *buffer = &p->buffer[view->buffer];
@@ -55,21 +55,18 @@ static double pieces_of(const struct program *p, const struct view *view)
     return pieces;
 }
 
-/* Elements by which a piece may exceed the mean piece: a row if the rows do not divide evenly, a column if
- * the columns do not. */
-static double uneven_elements(const struct buffer *buffer)
+static bool is_uneven(const struct buffer *buffer)
 {
-    int64_t parts[2] = {1, 1};
+    int64_t parts = 1;
     for (int d = 0; d < buffer->dims; d++) {
         int64_t all = buffer_shares(buffer, d);
-        parts[buffer->dim[d].by_cols] *= all > 0 ? all : buffer->dim[d].n;
+        parts *= all > 0 ? all : buffer->dim[d];
     }
-    return (buffer->rows % parts[0] ? (double)buffer->cols : 0) +
-           (buffer->cols % parts[1] ? (double)buffer->rows : 0);
+    return buffer->elements % parts > 0;
 }
 
-/* A payload must put as many elements as it takes, and its send must have bytes for them, to within a row or
- * a column for each picked piece (uneven chunks are padded to the largest, halves of odd chunks are not). */
+/* A payload must put as many elements as it takes, and its send must have bytes for them, to within an element
+ * for each picked piece (uneven chunks are padded to the largest, halves of odd chunks are not). */
 static int check_move(const struct program *p, const struct op *op, int32_t o, int chip, struct status *st)
 {
     const struct payload *payload = &p->payload[op->payload];
@@ -81,7 +78,7 @@ static int check_move(const struct program *p, const struct op *op, int32_t o, i
     if (from != to)
         return bad(st, o, "its payload takes and puts different numbers of elements");
     double bytes = op_amount(p, op, chip), moved = (double)from * buffer->elem_bytes;
-    double slack = (pieces_of(p, &payload->a) + 1) * buffer->elem_bytes * uneven_elements(buffer);
+    double slack = (pieces_of(p, &payload->a) + 1) * buffer->elem_bytes * is_uneven(buffer);
     slack += 1e-9 * moved; /* rounding */
     if (moved > bytes + slack || (p->buffer[payload->a.buffer].ragged && moved < bytes - slack))
         return bad(st, o, "its payload is not what it sends bytes for");

@@ -132,7 +132,7 @@ int64_t buffer_shares(const struct buffer *buffer, int d)
 
 int64_t buffer_cut(const struct buffer *buffer, int d, int64_t total, int32_t i)
 {
-    int64_t n = buffer->dim[d].n, before = 0, larger = total % n, all = buffer_shares(buffer, d);
+    int64_t n = buffer->dim[d], before = 0, larger = total % n, all = buffer_shares(buffer, d);
     if (all == 0)
         return i * (total / n) + (i < larger ? i : larger);
     for (int32_t k = 0; k < i; k++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * selection: the elements of a buffer that a view picks on one chip, and how two selections correspond.
+ * selection: the elements of a buffer that a view picks on one chip.
  *
- * A buffer is a matrix whose rows and columns are cut independently, so a view picks a set of row ranges
- * times a set of column ranges. Its pieces, range by range, stand in the order of the grid, dim 0 slowest.
+ * They are ranges, one for each piece, in the order of the grid, dim 0 slowest. They are taken and put in this
+ * order.
  *
  * Units: elements. Errors: STATUS_NOMEM. Ownership: the caller's struct, freed with selection_free(), safe
  * when zeroed.
@@ -22,11 +22,9 @@ struct range {
 };
 
 struct selection {
-    int64_t width; /* columns of the buffer: elements from one row to the next */
-    int32_t row_ranges, col_ranges, pieces;
-    struct range *row, *col;
-    int32_t (*piece)[2]; /* [pieces]: its row range and its column range */
-    int64_t rows, cols;  /* picked in all */
+    int32_t pieces;
+    struct range *piece;
+    int64_t elements; /* of all pieces */
 };
 
 /* What `view` picks with the variables of chip `vars` in the memory of chip `at` (they differ for ragged
@@ -41,20 +39,9 @@ int32_t view_dim(const struct buffer *buffer, const struct view *view, int d);
 /* Number of elements of a view; negative when memory runs out. */
 int64_t view_elements(const struct program *program, const struct view *view, int vars, int at);
 
-/* The order in which elements are taken and put. */
-enum order {
-    ORDER_PIECES, /* piece by piece, each row by row */
-    ORDER_MATRIX, /* row by row through all pieces */
-};
-
-/* How the elements of two selections correspond: piece by piece if their pieces have the same shapes, or else
- * as one matrix if the selections as a whole have the same shape. False if neither holds. */
-bool selection_match(const struct selection *a, const struct selection *b, enum order *order);
-
 /* selection_take() copies the selected elements of `memory` (the chip's buffer) to `value`; selection_put()
  * combines `value` into them. A sum, a maximum or a minimum with a NaN is a NaN. */
-void selection_take(const struct selection *s, enum order order, const double memory[], double value[]);
-void selection_put(const struct selection *s, enum order order, double memory[], const double value[],
-                   enum combine combine);
+void selection_take(const struct selection *s, const double memory[], double value[]);
+void selection_put(const struct selection *s, double memory[], const double value[], enum combine combine);
 
 #endif

@@ -10,7 +10,7 @@ int memory_take(const struct memory *memory, const struct view *view, int chip, 
     int code = selection_init(&s, memory->program, view, chip, chip, st);
     if (code < 0)
         return code;
-    selection_take(&s, ORDER_PIECES, memory_of(memory, chip, view->buffer), value);
+    selection_take(&s, memory_of(memory, chip, view->buffer), value);
     selection_free(&s);
     return 0;
 }
@@ -22,7 +22,7 @@ int memory_put(struct memory *memory, const struct view *view, int chip, const d
     int code = selection_init(&s, memory->program, view, chip, chip, st);
     if (code < 0)
         return code;
-    selection_put(&s, ORDER_PIECES, memory_of(memory, chip, view->buffer), value, COMBINE_COPY);
+    selection_put(&s, memory_of(memory, chip, view->buffer), value, COMBINE_COPY);
     selection_free(&s);
     return 0;
 }

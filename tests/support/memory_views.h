@@ -5,7 +5,7 @@
 
 #include "numbers/memory.h"
 
-/* Reads or writes what a view picks on a chip, piece by piece, each row by row: view_elements() numbers. */
+/* Reads or writes what a view picks on a chip, piece by piece: view_elements() numbers. */
 int memory_take(const struct memory *memory, const struct view *view, int chip, double value[],
                 struct status *st);
 int memory_put(struct memory *memory, const struct view *view, int chip, const double value[],
