@@ -13,7 +13,8 @@ import figure
 from figure import COLOUR, plt
 
 LOSSES = (("beyond", "recomputed, masked", "#CC79A7"), ("below_peak", "products below the peak", "#0072B2"),
-          ("hbm", "products bound by HBM", "#56B4E9"), ("others", "norms, activations,\noptimizer", "#E69F00"))
+          ("hbm", "products bound by HBM", "#56B4E9"), ("others", "norms, activations,\noptimizer", "#E69F00"),
+          ("contention", "computes delayed\nby collectives", "#F0E442"))
 LEAST = 0.05  # of the step, in percent: losses below that are left out
 COLUMNS = 3
 

@@ -37,7 +37,7 @@ int pass_reduce_scatters(const struct module *in, struct module *out, int *found
  *             checkpoint_dots_with_no_batch_dims: kernels are recomputed, too
  *   full      everything in a layer except its inputs and values labelled keep="true"
  * Auto, which the caller resolves, is the first of these with which a model fits in HBM. Recomputed instructions are labelled
- * again="true" and stand before their first use. */
+ * again="true" and stand before their first use; gathers for what is recomputed itself beside="true". */
 enum remat { REMAT_NONE, REMAT_PRODUCTS, REMAT_FULL, REMATS, REMAT_AUTO = REMATS };
 int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st);
 const char *pass_remat_name(enum remat remat);

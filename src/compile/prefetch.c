@@ -30,48 +30,8 @@ struct prefetch {
     struct turn *turn;
     int32_t turns;
     int layers;
-    bool *waits; /* [instructions of the entry] for a recomputed gather */
+    bool *waits; /* [instructions of the entry] for the recomputed gather that starts */
 };
-
-static bool is_recomputed(const struct module *module, int32_t at)
-{
-    return module_has_label(module, at, "again=\"true\"");
-}
-
-static bool is_product(const struct module *module, int32_t at)
-{
-    return opcode_info(module_at(module, at)->opcode)->class == CLASS_MATMUL;
-}
-
-/* Sets waits[] of what depends on an instruction, up to the end of its layer and phase. Returns that end. */
-static int32_t find_waiting(struct prefetch *p, int32_t on)
-{
-    const struct module *from = p->gathers.from;
-    int32_t first = p->gathers.entry->first, end = first + p->gathers.entry->count,
-            region = module_region(from, on), at;
-    for (at = on; at < end && (module_layer(from, at) == 0 || module_region(from, at) == region); at++) {
-        bool *waits = &p->waits[at - first];
-        *waits = at == on;
-        for (int o = 0; o < module_at(from, at)->operands && !*waits; o++) {
-            int32_t operand = module_operand(from, at, o);
-            *waits = operand >= on && p->waits[operand - first];
-        }
-    }
-    return at;
-}
-
-/* Is it a gather of activations before a recomputed product? */
-static bool is_recomputed_gather(struct prefetch *p, int32_t at)
-{
-    const struct module *from = p->gathers.from;
-    if (module_at(from, at)->opcode != HLO_ALL_GATHER || is_given_gather(&p->gathers, at) ||
-        !is_recomputed(from, at))
-        return false;
-    bool any = false;
-    for (int32_t user = at + 1, end = find_waiting(p, at); user < end && !any; user++)
-        any = p->waits[user - p->gathers.entry->first] && is_product(from, user) && is_recomputed(from, user);
-    return any;
-}
 
 /* By block; within one, first gathers of a weight before later ones, and otherwise in the order of the module. */
 static int by_turn(const void *a, const void *b)
@@ -117,7 +77,7 @@ static void find_turns(struct prefetch *p)
         struct turn turn = {-1, 0, at};
         if (is_given_gather(g, at))
             turn = (struct turn){origin_of(g, at)->block, origin_of(g, at)->later, at};
-        else if (is_recomputed_gather(p, at)) {
+        else if (module_has_label(g->from, at, "beside=\"true\"")) {
             async_split(&p->async, at);
             turn.block = block_ahead(p, at);
         }
@@ -137,17 +97,28 @@ static void write_starts(struct prefetch *p, int32_t now)
     }
 }
 
-/* A recomputed gather starts at its place, and a product follows that does not wait for it. */
-static void write_beside(struct prefetch *p, int32_t at)
+/* A recomputed gather starts at its place; the next product of its layer and phase that is not recomputed, and does not
+ * wait for the gather, follows. */
+static void write_beside(struct prefetch *p, int32_t gather)
 {
     const struct module *from = p->gathers.from;
-    int32_t first = p->gathers.entry->first, end = find_waiting(p, at), beside = at + 1;
-    async_start(&p->async, at);
-    while (beside < end && (p->waits[beside - first] || !is_product(from, beside) ||
-                            is_recomputed(from, beside) || p->async.edit.now[beside] != EDIT_GONE))
-        beside++;
-    if (beside < end)
-        async_write(&p->async, beside);
+    int32_t first = p->gathers.entry->first, end = first + p->gathers.entry->count,
+            region = module_region(from, gather);
+    async_start(&p->async, gather);
+    for (int32_t at = gather; at < end && (module_layer(from, at) == 0 || module_region(from, at) == region);
+         at++) {
+        bool waits = at == gather;
+        for (int o = 0; o < module_at(from, at)->operands; o++) {
+            int32_t operand = module_operand(from, at, o);
+            waits = waits || (operand >= gather && p->waits[operand - first]);
+        }
+        p->waits[at - first] = waits;
+        if (!waits && opcode_info(module_at(from, at)->opcode)->class == CLASS_MATMUL &&
+            module_region(from, at) == region && !module_has_label(from, at, "again=\"true\"")) {
+            async_write(&p->async, at);
+            break;
+        }
+    }
 }
 
 static void write_entry(struct prefetch *p)

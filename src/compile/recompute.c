@@ -141,6 +141,8 @@ static int32_t recompute(struct recompute *c, int32_t at, int32_t layer)
     c->recomputes = before;
     edit_attributes(&c->edit, at, false);
     label_recomputed(c, at);
+    if (before && module_at(c->edit.from, at)->opcode == HLO_ALL_GATHER)
+        module_add_label(c->edit.to, "beside", "true");
     return *made;
 }
 

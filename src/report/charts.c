@@ -47,7 +47,7 @@ static void draw_waterfall(const char *spent, double compute_s, double exposed_s
     char key[RESULT_LINE], name[RESULT_LINE + 16];
     double seconds;
     int used;
-    fprintf(out, SVG, "waterfall", at.from + WIDE + 120, 9. * ROW);
+    fprintf(out, SVG, "waterfall", at.from + WIDE + 120, 10. * ROW);
     if (!*spent) {
         draw_bar(&at, "compute", compute_s);
         draw_bar(&at, "exposed communication", exposed_s);

@@ -23,7 +23,8 @@ int module_print_breakdown(const struct module_rows *rows, double total_s, FILE 
     if (time_breakdown_find(rows->job, rows->trace, total_s, &parts, st) < 0)
         return st->code;
     fputs("# where the time goes: operations of the model at the peak (their share is the MFU), done "
-          "besides, products slower than the peak, and what is no product\n",
+          "besides, products slower than the peak, what is no product, and how much longer these take beside "
+          "collectives\n",
           out);
     struct table table = table_of("what, time (us), share (%), so far (us)");
     put(&table, "model at the peak", parts.model_s, total_s, &sum_s);
@@ -31,6 +32,7 @@ int module_print_breakdown(const struct module_rows *rows, double total_s, FILE 
     put(&table, "products below the peak", parts.below_peak_s, total_s, &sum_s);
     put(&table, "products bound by HBM", parts.hbm_s, total_s, &sum_s);
     put(&table, "others", parts.others_s, total_s, &sum_s);
+    put(&table, "contention", parts.contention_s, total_s, &sum_s);
     for (int i = 0; i < parts.lists; i++) {
         char name[TALLY_AXES + 16];
         snprintf(name, sizeof name, "exposed over %s", parts.exposed[i].axes);

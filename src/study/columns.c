@@ -100,7 +100,7 @@ const struct column columns[] = {
 
     {REAL(mfu_half_frac), .meaning = "model: the same with attention counted half, as if each token met those before it only"},
     {REAL(mfu_full_frac), .meaning = "model: the same with attention counted in full"},
-    {TEXT(spent), .meaning = "model: seconds of the step, from the peak to what it takes: model=0.5 beyond=0.1 below_peak=0.2 hbm=0 others=0.1 exposed:tp=0.01 rest=0"},
+    {TEXT(spent), .meaning = "model: seconds of the step, from the peak to what it takes: model=0.5 beyond=0.1 below_peak=0.2 hbm=0 others=0.1 contention=0.02 exposed:tp=0.01 rest=0"},
     {REAL(least_s),
      .meaning = "sweep --top of a model's meshes: estimated least time, from what the links carry; points whose estimate is above the best are not simulated"},
 

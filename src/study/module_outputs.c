@@ -22,8 +22,9 @@ static void print_exposed(const struct time_breakdown *spent, const char *before
 /* "model=0.54 beyond=0.2 ... exposed:tp=0.0123 rest=0" */
 static void print_spent(const struct time_breakdown *spent, char *text, size_t room)
 {
-    snprintf(text, room, "model=%.6g beyond=%.6g below_peak=%.6g hbm=%.6g others=%.6g ", spent->model_s,
-             spent->beyond_s, spent->below_peak_s, spent->hbm_s, spent->others_s);
+    snprintf(text, room, "model=%.6g beyond=%.6g below_peak=%.6g hbm=%.6g others=%.6g contention=%.6g ",
+             spent->model_s, spent->beyond_s, spent->below_peak_s, spent->hbm_s, spent->others_s,
+             spent->contention_s);
     print_exposed(spent, "exposed:", text, room);
     text_add(text, room, "%srest=%.6g", spent->lists ? " " : "", spent->rest_s);
 }

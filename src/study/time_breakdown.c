@@ -282,13 +282,15 @@ static void add_compute(const struct module_job *m, const struct trace *trace, c
     double peak_flops, given_s, took_s = instruction_compute_s(m, item, trace);
     struct status unknown = {0}; /* a type without a peak, whose time was given */
     struct cost cost = lower_cost(&m->lower, item->instruction, &given_s);
+    enum opcode opcode = module_at(&m->module, item->instruction)->opcode;
+    double alone_s = opcode_info(opcode)->class == CLASS_DONE ? 0 : alone_on_chip_s(m, item, trace);
+    spent->contention_s += (took_s - alone_s) * item->times;
     if (!cost.product || roofline_peak(&m->options.roofline, cost.dtype, &peak_flops, &unknown) < 0) {
-        spent->others_s += took_s * item->times;
+        spent->others_s += alone_s * item->times;
         return;
     }
-    double alone_s = alone_on_chip_s(m, item, trace), least_s = fmin(cost.flops / peak_flops, alone_s);
+    double least_s = fmin(cost.flops / peak_flops, alone_s);
     spent->beyond_s += least_s * item->times;
-    spent->hbm_s += (took_s - alone_s) * item->times;
     *(item->bound == BOUND_HBM ? &spent->hbm_s : &spent->below_peak_s) += (alone_s - least_s) * item->times;
 }
 
@@ -324,8 +326,8 @@ int time_breakdown_find(const struct module_job *m, const struct trace *trace, d
     if (code == 0 && of_step)
         code = find_model(m, spent, st);
     qsort(spent->exposed, (size_t)spent->lists, sizeof *spent->exposed, by_seconds);
-    spent->rest_s =
-        total_s - spent->model_s - spent->beyond_s - spent->below_peak_s - spent->hbm_s - spent->others_s;
+    spent->rest_s = total_s - spent->model_s - spent->beyond_s - spent->below_peak_s - spent->hbm_s -
+                    spent->others_s - spent->contention_s;
     for (int i = 0; i < spent->lists; i++)
         spent->rest_s -= spent->exposed[i].seconds;
     double *left[] = {&spent->beyond_s, &spent->rest_s};

@@ -5,8 +5,9 @@
  *   model      the model's FLOPs, forward and backward, at the peak: its fraction of the total is the MFU
  *   beyond     further FLOPs at the peak: recomputation, masked scores, padding
  *   below peak the additional time of matmuls that are bound by the MXU ...
- *   hbm        ... and of those bound by HBM, or by others that use it at the same time
- *   others     all but matmuls: norms, activations, the optimizer; and delays by hidden collectives
+ *   hbm        ... and of those bound by HBM
+ *   others     all but matmuls: norms, activations, the optimizer
+ *   contention by how much computes take longer because collectives use HBM, or the queue, at the same time
  *   exposed    time in which the queue waited for collectives, by mesh axes
  *   rest       what remains: waits for anything else, and rounding errors
  *
@@ -39,7 +40,7 @@ const char *instruction_axes(const struct module_job *m, int32_t collective, cha
 
 enum { SPENT_AXES = 16 };
 struct time_breakdown {
-    double model_s, beyond_s, below_peak_s, hbm_s, others_s, rest_s;
+    double model_s, beyond_s, below_peak_s, hbm_s, others_s, contention_s, rest_s;
     struct spent_axes {
         /* instruction_axes(); "permutes" for those of HLO text; "others" for all after SPENT_AXES - 1 entries */
         char axes[TALLY_AXES];
