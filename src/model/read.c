@@ -18,10 +18,7 @@ enum { FRONTS = sizeof fronts / sizeof *fronts };
 static int check_keys(const struct node *root, const struct front *front, struct status *st)
 {
     const char *names[OPTIONS_MAX + FRONT_KEYS + 3];
-    int n = 0;
-    for (int i = 0; i < option_count; i++)
-        if (option_table[i].of_point)
-            names[n++] = option_table[i].name;
+    int n = option_keys(names);
     names[n++] = "about";
     names[n++] = "model";
     for (int i = 0; front->keys[i]; i++)

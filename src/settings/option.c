@@ -30,6 +30,15 @@ const struct option_row *option_of_command(const char *name, unsigned command)
     return NULL;
 }
 
+int option_keys(const char *names[])
+{
+    int n = 0;
+    for (int i = 0; i < option_count; i++)
+        if (option_table[i].of_point)
+            names[n++] = option_table[i].name;
+    return n;
+}
+
 int option_index(const struct option_row *option)
 {
     return (int)(option - option_table);

@@ -129,6 +129,8 @@ extern const int option_count;
 const struct option_row *option_by_name(const char *name);
 const struct option_row *option_of_command(const char *name, unsigned command);
 int option_index(const struct option_row *option);
+/* Lists the names of options that are keys of workload files, too, in names[OPTIONS_MAX]; returns how many. */
+int option_keys(const char *names[]);
 bool option_is_given(const struct point *point, const char *name);
 
 /* Checks a value and stores it in the point, unless the point is NULL or has no field for the option. */

@@ -72,10 +72,7 @@ static bool is_model(const struct node *root)
 static int read_keys(struct settings *settings, const struct node *root, struct status *st)
 {
     const char *names[OPTIONS_MAX + 2];
-    int n = 0;
-    for (int i = 0; i < option_count; i++)
-        if (option_table[i].of_point)
-            names[n++] = option_table[i].name;
+    int n = option_keys(names);
     names[n++] = "about";
     names[n] = NULL;
     int code = node_is_mapping(root, "a workload file", st);

@@ -292,10 +292,7 @@ static int read_file(struct parts *s, const struct node *root, struct status *st
         {"batches", FRONT_COUNT, .to = &s->batches, .most = 1000000},
         {"learning-rate", FRONT_REAL, .to = &s->learning_rate, .least = -INFINITY, .most = INFINITY}};
     const char *names[OPTIONS_MAX + 6];
-    int n = 0;
-    for (int i = 0; i < option_count; i++)
-        if (option_table[i].of_point)
-            names[n++] = option_table[i].name;
+    int n = option_keys(names);
     const char *const own[] = {"about", "parts", "transfers", "batches", "learning-rate", NULL};
     memcpy(names + n, own, sizeof own);
     int code = node_only(root, names, st);
