@@ -16,7 +16,7 @@
  * Ties are broken by the seed. Computes move nothing: they only hold up what waits for them. A source that changes while it is
  * being sent is a fault that is reported, whatever the numbers come to.
  *
- * Errors: STATUS_CHECK from program_check(), for shapes that do not fit, for a source that changes;
+ * Errors: STATUS_CHECK from program_check(), and for a source that changes;
  * STATUS_LIMIT above EXECUTE_EVENTS. Ownership: everything is the caller's.
  */
 #ifndef ICISIM_EXECUTE_H
@@ -32,8 +32,7 @@ enum { EXECUTE_EVENTS = 1 << 26 }; /* ops times chips */
 
 enum execute_pace { EXECUTE_LATE, EXECUTE_EARLY, EXECUTE_MIXED, EXECUTE_PACES };
 
-/* What one op did for one chip, when it is delivered. A compute with a payload stays on its chip: from = to.
- * */
+/* What one send did for one chip, when it is delivered. */
 struct execute_move {
     int32_t op;
     int from, to;

@@ -66,14 +66,6 @@ double *memory_of(const struct memory *memory, int chip, int32_t buffer)
     return memory->data + memory->at[(int64_t)chip * memory->program->buffers + buffer];
 }
 
-int32_t memory_buffer(const struct program *program, const char *name)
-{
-    for (int32_t b = 0; b < program->buffers; b++)
-        if (strcmp(program->buffer[b].name, name) == 0)
-            return b;
-    return -1;
-}
-
 int memory_print_view(const struct program *program, const struct view *view, int vars, int at,
                       char text[static MEMORY_TEXT])
 {

@@ -32,9 +32,6 @@ void memory_free(struct memory *memory);
 double *memory_of(const struct memory *memory, int chip, int32_t buffer);
 int64_t memory_elements(const struct program *program, int chip, int32_t buffer);
 
-/* Index of a buffer by name, -1 if there is none. */
-int32_t memory_buffer(const struct program *program, const char *name);
-
 /* Prints the elements that a view picks with the variables of chip `vars` on chip `at`, as Python would:
  * "in[4:6]", of several ranges "in[0:2+6:8]". Fails if memory is out, with the
  * buffer's name in `text`. */

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory_views.h"
 
+#include <string.h>
+
 #include "program/selection.h"
+
+int32_t memory_buffer(const struct program *program, const char *name)
+{
+    for (int32_t b = 0; b < program->buffers; b++)
+        if (strcmp(program->buffer[b].name, name) == 0)
+            return b;
+    return -1;
+}
 
 int memory_take(const struct memory *memory, const struct view *view, int chip, double value[],
                 struct status *st)

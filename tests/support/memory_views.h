@@ -5,6 +5,9 @@
 
 #include "numbers/memory.h"
 
+/* The index of a buffer by name; -1: there is none. */
+int32_t memory_buffer(const struct program *program, const char *name);
+
 /* Reads or writes what a view picks on a chip, piece by piece: view_elements() numbers. */
 int memory_take(const struct memory *memory, const struct view *view, int chip, double value[],
                 struct status *st);
