@@ -279,9 +279,9 @@ static void use(struct transformer_step *s, struct held *held)
     held->used = build_convert(s->b, held->used, t->compute);
 }
 
-int32_t step_held(struct transformer_step *s, int64_t layer, enum weight_id id)
+int32_t step_table(struct transformer_step *s)
 {
-    struct held *held = held_of(s, layer, id);
+    struct held *held = held_of(s, 0, WEIGHT_EMBED);
     const char *before = s->b->what;
     s->b->what = held->weight.name;
     use(s, held);

@@ -61,7 +61,7 @@ static int32_t exchange_rows(struct transformer_step *s, int32_t tokens)
     const struct transformer *t = s->t;
     const struct axis_list *fsdp = &t->fsdp;
     int64_t parts = axis_list_size(fsdp, &t->axes), n = transformer_local_tokens(t), d = t->d / parts;
-    int32_t value = take_rows(s, step_held(s, 0, WEIGHT_EMBED), build_all_gather(b, tokens, fsdp, 0));
+    int32_t value = take_rows(s, step_table(s), build_all_gather(b, tokens, fsdp, 0));
     value = build_reshape(b, build_convert(b, value, t->compute), (int64_t[]){parts, n, d}, 3);
     if (!t->whole)
         n /= axis_list_size(&t->tp, &t->axes);

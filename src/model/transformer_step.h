@@ -36,8 +36,8 @@ struct transformer_step {
 /* A weight as it is used: gathered, as a matrix in the type of compute. */
 struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id);
 
-/* A weight as one device holds it, in the type of its gradient. */
-int32_t step_held(struct transformer_step *s, int64_t layer, enum weight_id id);
+/* The table of the embedding as one device holds it, in the type of its gradient. */
+int32_t step_table(struct transformer_step *s);
 
 /* x / rms(x) * scale, gathered for all tokens of tp: the input of matmuls whose weights tp cuts by columns. */
 struct tensor step_norm(struct transformer_step *s, int64_t layer, enum weight_id id, const struct tensor *x);
