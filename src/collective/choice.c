@@ -13,11 +13,6 @@
 
 enum { LARGE_CHIPS = 16, BOARD_CHIPS = 8, SHORT_AXIS = 8, CHIP_NAME = 32 };
 
-static int count_axes(unsigned axes)
-{
-    return (int)((axes & 1) + (axes >> 1 & 1) + (axes >> 2 & 1));
-}
-
 /* Multiplies count[] by the number of different coordinates that one group of a ring has along each axis, and
  * adds the axes along which it leaves out coordinates in between to *strided. */
 static void count_coords(const struct slice *slice, const struct ring *ring, int count[static SLICE_AXES],
@@ -160,7 +155,7 @@ static bool fills_slice(const struct choice_case *of)
 static bool word_holds(const struct choice_case *of, const char *word)
 {
     const struct choice_group *group = &of->group;
-    int axes = count_axes(group->whole | group->part);
+    int axes = __builtin_popcount(group->whole | group->part);
     const struct {
         const char *word;
         bool holds;

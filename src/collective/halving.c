@@ -115,7 +115,8 @@ static struct ends write_exchange(struct walk *walk, const struct phase *phase,
         int step = gather ? exchange->steps - 1 - i : i;
         struct payload payload = {.combine = phase->combine};
         if (!walk->spec->timing_only)
-            payload.a = phase_view(walk, phase, pick_set(sent_chunks(walk, ring, exchange, step, gather)));
+            payload.a = phase_view(
+                walk, phase, (struct pick){PICK_SET, sent_chunks(walk, ring, exchange, step, gather), 0});
         payload.to = payload.a;
         double chunks = exchange->n >> (step + 1);
         struct op send = {.kind = OP_SEND,

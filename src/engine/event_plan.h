@@ -26,9 +26,9 @@
 /* The links and how they connect chips, copied from the slice. The engine uses no other source. Links are
  * numbered port by port, since a wave uses the same port of many chips. */
 struct map {
-    int32_t links;        /* number of ids, including those of resource.h if needed; not every id is a link */
-    int32_t chips, ports; /* ports of a chip, axis by axis: + then - */
-    int32_t *out;         /* [ports * chips] the link of a chip's port; -1 if there is none */
+    int32_t links; /* number of ids, including those of resource.h if needed; not every id is a link */
+    int32_t chips;
+    int32_t *out;         /* [ports * chips] the link of a chip's port (axis by axis, + then -); -1: none */
     int32_t *start, *end; /* [links] the chips where a link starts and ends */
     double *Bps;          /* [links] */
     /* [links] representative of the links that routes connect with it, the same for all of them. */
@@ -39,9 +39,6 @@ static inline int32_t map_out(const struct map *map, int32_t chip, int32_t port)
 {
     return map->out[port * map->chips + chip];
 }
-
-/* route_walk() by the map, which is faster: an all-to-all starts by walking some 10^6 routes. */
-int32_t map_walk(const struct map *map, int32_t chip, const struct hop hop[], int hops, int32_t link[]);
 
 /* Properties of a route, computed once. */
 struct route_info {

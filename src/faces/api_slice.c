@@ -89,11 +89,6 @@ static bool has_axis(const struct icisim_slice *slice, int axis)
     return axis >= 0 && axis < slice->machine.slice.axes;
 }
 
-static bool has_chip(const struct icisim_slice *slice, int chip)
-{
-    return chip >= 0 && chip < slice->machine.slice.chips;
-}
-
 int icisim_slice_length(const struct icisim_slice *slice, int axis)
 {
     return has_axis(slice, axis) ? slice->machine.slice.len[axis] : 1;
@@ -106,8 +101,8 @@ int icisim_slice_wraps(const struct icisim_slice *slice, int axis)
 
 int icisim_slice_coordinate(const struct icisim_slice *slice, int chip, int axis)
 {
-    return has_chip(slice, chip) && has_axis(slice, axis) ? slice_coord(&slice->machine.slice, chip, axis)
-                                                          : -1;
+    bool there = chip >= 0 && chip < slice->machine.slice.chips && has_axis(slice, axis);
+    return there ? slice_coord(&slice->machine.slice, chip, axis) : -1;
 }
 
 int icisim_slice_chip(const struct icisim_slice *slice, int device)

@@ -132,7 +132,8 @@ static void read_offload(const char *at, struct collective_config *config)
         config->rings = config->phases == 1 ? CONFIG_ONE_RING : CONFIG_OPEN;
 }
 
-bool collective_config_read(const char *text, struct collective_config *config)
+/* Reads a backend_config. False if it does not describe a collective. */
+static bool read_config(const char *text, struct collective_config *config)
 {
     static const char algorithm[] = "\"collective_algorithm_config\":", offload[] = "\"color_strategies\":";
     const char *at = strstr(text, offload);
@@ -150,9 +151,9 @@ bool collective_config_read(const char *text, struct collective_config *config)
 bool collective_config_of(const struct module *module, int32_t collective, struct collective_config *config)
 {
     const int32_t *callers = module->caller;
-    if (collective_config_read(module_value(module, collective, ATTR_BACKEND_CONFIG), config))
+    if (read_config(module_value(module, collective, ATTR_BACKEND_CONFIG), config))
         return true;
     int32_t caller = callers ? callers[module_at(module, collective)->computation] : -1;
     return caller >= 0 && module_at(module, caller)->opcode == HLO_FUSION &&
-           collective_config_read(module_value(module, caller, ATTR_BACKEND_CONFIG), config);
+           read_config(module_value(module, caller, ATTR_BACKEND_CONFIG), config);
 }

@@ -11,9 +11,6 @@
 #include "collective/config.h"
 #include "hlo/module.h"
 
-/* Reads a backend_config. False if it does not describe a collective. */
-bool collective_config_read(const char *text, struct collective_config *config);
-
 /* The configuration of a collective: its own, or that of the fusion around it. */
 bool collective_config_of(const struct module *module, int32_t collective, struct collective_config *config);
 

@@ -199,7 +199,8 @@ static void read_tables(struct hlo_reader *r)
     r->module->sources = module_text(r->module, tables.at, tables.length);
 }
 
-int hlo_read_module(struct hlo_reader *r)
+/* Reads the header, computations, and the text around them. */
+static int read_module(struct hlo_reader *r)
 {
     struct hlo_lexer *lexer = &r->lexer;
     int code = check_kind(lexer);
@@ -227,7 +228,7 @@ int hlo_read(struct module *module, const char *file, const char *text, size_t b
     int code = hlo_push(&r, 0); /* allocates the stack even if it stays empty */
     r.numbers = 0;
     if (code == 0)
-        code = hlo_read_module(&r);
+        code = read_module(&r);
     /* a fault while building takes precedence */
     if (module->error < 0 || code == 0)
         code = module_close(module, st);

@@ -36,8 +36,6 @@ int hlo_read_literal(struct hlo_reader *reader);
 /* "key=value" of the instruction that was added last. */
 int hlo_read_attribute(struct hlo_reader *reader);
 int hlo_read_instruction(struct hlo_reader *reader);
-/* Reads the header, computations, and the text around them. */
-int hlo_read_module(struct hlo_reader *reader);
 /* Checks that need the whole module: devices, invariants, trip counts, collectives. */
 int hlo_read_end(struct hlo_reader *reader);
 

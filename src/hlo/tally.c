@@ -128,8 +128,6 @@ static int walk(const struct module *module, int32_t computation, double runs[],
             one = describe_send(module, at);
             code = add(tally, &one, times, st);
         }
-        if (opcode == HLO_WHILE && module_trip_count(module, at) < 0)
-            tally->unknown_trips = true;
         for (int i = 0; code == 0 && runs_others(module, at) && (called = module_called(module, at, i)) >= 0;
              i++)
             code = walk(module, called, runs, tally, st);

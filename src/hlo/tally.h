@@ -8,8 +8,8 @@
  * Collectives are equal if phase, opcode, groups and label are; a collective in a loop counts once per trip.
  * Rows are in the order of their first collective.
  *
- * Units: bytes on a device, of all operands and of all results. Errors: a loop of unknown trip count counts
- * once, and is reported (`unknown_trips`). Ownership: the caller's struct, freed with tally_free(), safe when
+ * Units: bytes on a device, of all operands and of all results. Errors: status.h; a loop of unknown trip count counts
+ * once. Ownership: the caller's struct, freed with tally_free(), safe when
  * zeroed.
  */
 #ifndef ICISIM_TALLY_H
@@ -33,7 +33,6 @@ struct tally_row {
 struct tally {
     struct tally_row *row;
     int rows, room;
-    bool unknown_trips;
 };
 
 int tally_collectives(const struct module *module, struct tally *tally, struct status *st);

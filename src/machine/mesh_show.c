@@ -20,12 +20,6 @@ int mesh_hybrid_device(const struct mesh *mesh, const struct axes *dcn, int devi
     return within;
 }
 
-/* The number of a device among the devices of its chip. */
-static int core_of(const struct mesh *mesh, int device)
-{
-    return mesh->cores > 1 ? axes_coord(&mesh->axes, device, mesh->core_axis) % mesh->cores : 0;
-}
-
 static void show_devices(const struct mesh *mesh, const struct axes *dcn, FILE *out)
 {
     struct axes whole = mesh->axes;
@@ -46,7 +40,7 @@ static void show_devices(const struct mesh *mesh, const struct axes *dcn, FILE *
             fprintf(out, "%s%d", a ? "," : "", slice_coord(mesh->slice, chip, a));
         fputc(')', out);
         if (mesh->cores > 1)
-            fprintf(out, "  %d", core_of(mesh, within));
+            fprintf(out, "  %d", axes_coord(&mesh->axes, within, mesh->core_axis) % mesh->cores);
         for (int a = 0; a < whole.count; a++)
             fprintf(out, "  %d", axes_coord(&whole, device, a));
         fputc('\n', out);

@@ -47,7 +47,8 @@ int roofline_peak(const struct roofline *roofline, enum dtype_id dtype, double *
     return 0;
 }
 
-double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype, double flops)
+/* The fraction of the peak that a matmul of so many operations reaches. */
+static double efficiency_of(const struct roofline *roofline, enum dtype_id dtype, double flops)
 {
     if (!isnan(roofline->efficiency))
         return roofline->efficiency;
@@ -69,7 +70,8 @@ double roofline_product_flops(const struct roofline *roofline, double m, double 
     return 2 * tiles(m, 8) * tiles(k, tile) * tiles(n, tile);
 }
 
-double roofline_hbm_s(const struct roofline *roofline, double hbm_bytes)
+/* The time of bytes of HBM, without the launch overhead. */
+static double hbm_s(const struct roofline *roofline, double hbm_bytes)
 {
     double chip_bytes = hbm_bytes * roofline->cores;
     return roofline->hbm_Bps > 0
@@ -79,7 +81,7 @@ double roofline_hbm_s(const struct roofline *roofline, double hbm_bytes)
 
 double roofline_memory_s(const struct roofline *roofline, double hbm_bytes)
 {
-    return roofline_hbm_s(roofline, hbm_bytes) + roofline->launch_s;
+    return hbm_s(roofline, hbm_bytes) + roofline->launch_s;
 }
 
 double roofline_loop_overhead_s(const struct roofline *roofline)
@@ -149,9 +151,8 @@ int roofline_product_s(const struct roofline *roofline, struct product product, 
         *seconds = ruled_s(roofline, &product, peak_flops, bound);
         return 0;
     }
-    double compute_s =
-        product.flops / (peak_flops * roofline_efficiency(roofline, product.dtype, product.flops));
-    double memory_s = roofline_hbm_s(roofline, product.hbm_bytes);
+    double compute_s = product.flops / (peak_flops * efficiency_of(roofline, product.dtype, product.flops));
+    double memory_s = hbm_s(roofline, product.hbm_bytes);
     *seconds = fmax(compute_s, memory_s) + roofline->launch_s;
     if (bound)
         *bound = roofline->launch_s > fmax(compute_s, memory_s) ? BOUND_LAUNCH
@@ -166,10 +167,10 @@ double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, do
     struct status unused = {0};
     double seconds = NAN;
     const struct chip_efficiency *steps = &best.chip->efficiency[dtype];
-    best.efficiency = roofline_efficiency(roofline, dtype, flops);
+    best.efficiency = efficiency_of(roofline, dtype, flops);
     for (int i = 0; i < steps->steps && steps->work[i] < flops;
          i++) /* between steps the time is linear, so the efficiency is largest at a step */
-        best.efficiency = fmax(best.efficiency, roofline_efficiency(roofline, dtype, steps->work[i]));
+        best.efficiency = fmax(best.efficiency, efficiency_of(roofline, dtype, steps->work[i]));
     roofline_product_s(&best, (struct product){.dtype = dtype, .flops = flops, .hbm_bytes = hbm_bytes},
                        &seconds, NULL, &unused);
     return seconds;

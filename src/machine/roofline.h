@@ -56,9 +56,6 @@ int roofline_peak(const struct roofline *roofline, enum dtype_id dtype, double *
 /* Is the type f32 without a peak rate of its own, so that it takes bf16 passes? */
 bool roofline_takes_passes(const struct roofline *roofline, enum dtype_id dtype);
 
-/* The share of the peak that a matmul of so many operations reaches. */
-double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype, double flops);
-
 /* 2 m k n; with mxu_padding each dim is padded to whole tiles of the MXU: k and n to its side, as it holds a
  * block of the right operand; m to 8, as rows stream through in groups of eight. */
 double roofline_product_flops(const struct roofline *roofline, double m, double k, double n);
@@ -80,9 +77,8 @@ double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, do
 /* The part of a matmul's time that does not depend on its size. */
 double roofline_fixed_s(const struct roofline *roofline, const struct product *product);
 
-/* The time of any other compute; and the HBM time of its bytes alone, without the launch overhead. */
+/* The time of any other compute. */
 double roofline_memory_s(const struct roofline *roofline, double hbm_bytes);
-double roofline_hbm_s(const struct roofline *roofline, double hbm_bytes);
 
 /* For loops and copies compiled by XLA: the HBM rate that they reach, the time to move bytes at that rate,
  * and the overhead in that time. Values that the chip's file does not give are those of other computes. */

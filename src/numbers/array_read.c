@@ -111,16 +111,15 @@ struct shape {
     int64_t n[ARRAY_DIMS];
 };
 
-/* Parses "2, 4" or "(2, 4)", up to its closing bracket or the next argument; `least` is -1 if one dim may be
- * -1. */
-static int parse_shape(struct cursor *c, int64_t least, struct shape *shape)
+/* Parses "2, 4" or "(2, 4)", up to its closing bracket; a dim may be -1. */
+static int parse_shape(struct cursor *c, struct shape *shape)
 {
     bool tuple = cursor_accept(c, "(");
     *shape = (struct shape){0};
     while (!cursor_sees(c, ")")) {
         if (shape->dims == ARRAY_DIMS)
             return cursor_fail(c, "more than %d dims", ARRAY_DIMS);
-        cursor_integer(c, "a dim", least, ARRAY_ELEMENTS, &shape->n[shape->dims++]);
+        cursor_integer(c, "a dim", -1, ARRAY_ELEMENTS, &shape->n[shape->dims++]);
         if (!cursor_accept(c, ","))
             break;
     }
@@ -196,7 +195,7 @@ static int apply_reshape(struct cursor *c, struct array *array)
 {
     struct shape shape;
     cursor_expect(c, "(");
-    if (parse_shape(c, -1, &shape) == 0 && infer_dim(c, array, &shape) == 0)
+    if (parse_shape(c, &shape) == 0 && infer_dim(c, array, &shape) == 0)
         c->code = array_reshape(array, shape.dims, shape.n, c->st);
     return cursor_expect(c, ")");
 }

@@ -149,10 +149,6 @@ static inline struct pick pick_var(int32_t var, int32_t offset)
 {
     return (struct pick){PICK_VAR, var, offset};
 }
-static inline struct pick pick_set(int32_t var)
-{
-    return (struct pick){PICK_SET, var, 0};
-}
 
 /* Other dims that replace the first three of a buffer and have as many pieces. The table gives the piece of the grid for each place in the new dims, the last dim fastest. */
 enum { RENUMBERED_DIMS = 3 };

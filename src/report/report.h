@@ -30,8 +30,7 @@ int report_compare(const struct result result[], int rows, int variants, const c
  * recorded single times. */
 int report_steps(const struct run *run, FILE *out, struct status *st);
 
-/* For a run that recorded single times: writes its Chrome trace with the run's parameters (perfetto.h);
- * prints the hidden communication and the critical path (critical.h). The window is "10ms:20ms", "2layers" of
+/* The part of a run that a Chrome trace shows (perfetto.h). The window is "10ms:20ms", "2layers" of
  * a model, forward and backward, "all", or NULL or "layers": all that ran, but no more than viewers open,
  * which is PERFETTO_EVENTS. */
 struct trace_part {
@@ -39,8 +38,6 @@ struct trace_part {
     const char *window;
     int64_t most; /* the limit on events, instead of PERFETTO_EVENTS; 0: that */
 };
-int report_trace(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
-                 struct status *st);
 /* The outputs that can be written from a run, by the names of their options; a list that ends with a row
  * without a name: its trace; a CSV of all links (chip and its coordinates, axis, direction, bytes, share of the
  * bandwidth in use); the instructions of a module; the torus (charts.h). */

@@ -83,8 +83,8 @@ static int find_layers(const struct module_job *module, const struct trace *trac
                                   layers);
 }
 
-int report_trace(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
-                 struct status *st)
+static int write_trace(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
+                       struct status *st)
 {
     struct trace_window window;
     const struct module_job *module = module_job_of(job);
@@ -168,7 +168,7 @@ static int write_instructions(const struct job *job, const struct run *run, stru
     return st->code;
 }
 
-const struct run_writer run_writers[] = {{"trace", RECORD_ALL, false, report_trace},
+const struct run_writer run_writers[] = {{"trace", RECORD_ALL, false, write_trace},
                                          {"links", RECORD_NONE, false, write_links},
                                          {"instructions", RECORD_NONE, true, write_instructions},
                                          {"torus", RECORD_NONE, false, chart_torus},

@@ -106,8 +106,9 @@ static double alone_on_chip_s(const struct module_job *m, const struct lowered *
     return known ? item->each_s[trace_critical_chip(trace)] : item->seconds;
 }
 
-double instruction_compute_s(const struct module_job *m, const struct lowered *item,
-                             const struct trace *trace)
+/* The time of a compute on the critical chip, with what others that used its HBM added. In a folded trace: on the
+ * slowest chip; if that has several chips without times of their own, the time of the compute alone. */
+static double compute_s(const struct module_job *m, const struct lowered *item, const struct trace *trace)
 {
     double alone_s = alone_on_chip_s(m, item, trace);
     int32_t op = item->first_op;
@@ -124,7 +125,7 @@ static struct instruction_time spend_one(const struct module_job *m, const struc
 {
     const struct lowered *item = &m->lower.item[index];
     struct wait wait = {0, 0};
-    struct instruction_time spending = {.time_s = instruction_compute_s(m, item, trace)};
+    struct instruction_time spending = {.time_s = compute_s(m, item, trace)};
     *early_s = 0;
     if (item->first_op < 0)
         return spending;
@@ -279,7 +280,7 @@ static void add_collective(const struct module_job *m, double exposed_s, int32_t
 static void add_compute(const struct module_job *m, const struct trace *trace, const struct lowered *item,
                         struct time_breakdown *spent)
 {
-    double peak_flops, given_s, took_s = instruction_compute_s(m, item, trace);
+    double peak_flops, given_s, took_s = compute_s(m, item, trace);
     struct status unknown = {0}; /* a type without a peak, whose time was given */
     struct cost cost = lower_cost(&m->lower, item->instruction, &given_s);
     enum opcode opcode = module_at(&m->module, item->instruction)->opcode;

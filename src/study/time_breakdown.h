@@ -27,10 +27,6 @@ struct instruction_time {
     double start_s, time_s, exposed_s;
 };
 
-/* The time of a compute on the critical chip, with what others that used its HBM added. In a folded trace: on the
- * slowest chip; if that has several chips without times of their own, the time of the compute alone. */
-double instruction_compute_s(const struct module_job *m, const struct lowered *item,
-                             const struct trace *trace);
 /* The time of each item of the lowered module, (*spending)[items]. The caller frees it, also after a failure. */
 int instruction_times(const struct module_job *m, const struct trace *trace,
                       struct instruction_time **spending, struct status *st);
