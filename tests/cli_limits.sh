@@ -54,6 +54,16 @@ fi
 "$program" sweep "${small[@]}" --slice 4x4x4 --memory-limit 6MiB -j 2 --csv rows.csv 2>err
 [ "$(grep -c ',ok,' rows.csv)" -eq 1 ] && grep -q 'and may take 6.291 MB (--memory-limit)' rows.csv || fail "a limit holds per point: $(cat rows.csv)"
 
+# SimGrid runs in a process without a limit. That of the command has no room for its libraries, and goes on without them.
+engine=(run all-gather --slice 4x4 --size 1MiB --engine simgrid)
+"$program" "${engine[@]}" >whole
+for kib in 1216 1344 1472 1600 1728 1856 2432; do
+    "$program" "${engine[@]}" --memory-limit ${kib}KiB >out 2>err
+    status=$?
+    { [ $status -eq 0 ] && cmp out whole; } || { [ $status -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ]; } ||
+        fail "SimGrid beside $kib KiB: exit $status: $(cat out err)"
+done
+
 # Nor without a limit that is given: more than 4 GiB is asked for.
 refused 'takes about 25.17 GB of memory, and may take ' "${big[@]}"
 

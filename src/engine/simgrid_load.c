@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,9 +94,13 @@ static int run(const struct program *program, const struct engine_limits *limits
     return code < 0 ? code : simulate(program, expected_s, trace, st);
 }
 
+/* A library that finds no memory while it is loaded ends the process: its 45 MB have to be there. */
 static void prepare(void)
 {
-    open_module(); /* if it is loaded already, this only counts a reference */
+    void *volatile room = malloc(64 << 20);
+    free(room);
+    if (room)
+        open_module(); /* if it is loaded already, this only counts a reference */
 }
 
 /* Searching for the file is faster than loading it. */
