@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Training steps as measured ones are run: what is told of them. Weak scaling of FSDP is flat; the parts of a step are the step.
 set -u
-program=$(realpath "$1")
-failed=0
-
-fail() {
-    printf '%s\n' "$*"
-    failed=1
-}
+. tests/support/begin.sh
 
 # 3 x 8192 tokens a chip of v6e on 8 to 256 chips: within 3 % of one another, and gathers are hidden.
 . tests/support/sanitized.sh

@@ -3,18 +3,8 @@
 # icisim eval: files of cases, input from files, names of collectives, and what it refuses. What it prints is in
 # tests/golden/eval.console.
 set -u
-program=$(realpath "$1")
-cases=$(realpath tests/golden/jax_collectives.json)
-more=$(realpath tests/golden/jax_more.json)
-types=$(realpath tests/golden/jax_types.json)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0 ran=0
-fail() {
-    echo "$*"
-    failed=1
-}
+. tests/support/scratch.sh
+cases=$source/tests/golden/jax_collectives.json more=$source/tests/golden/jax_more.json types=$source/tests/golden/jax_types.json ran=0
 
 # Every case of JAX, by every ring and algorithm, on slices with wraps and without.
 for options in "" "--wrap all" "--wrap none --ring uni" "--chip v5p --wrap all --ring bidi-half --all-to-all ring" \

@@ -3,15 +3,7 @@
 # icisim validate --products: the rule of the chips' files against cycles that a compiler estimated; where its rows are not at hand,
 # products of v5p alone.
 set -u
-program=$(realpath "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
-
-fail() {
-    printf '%s\n' "$*"
-    failed=1
-}
+. tests/support/begin.sh
 
 # libtpu 0.0.52 for v5p: 8192^3 in HBM; 4096^3 with one operand in VMEM, as of v7x.
 rows="v5p,bf16,8192,8192,8192,1,4652072,0,0,0

@@ -2,15 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # icisim validate --steps: published rows are met; rows of a user's own are predictions, and what is wrong with them is said.
 set -u
-program=$(realpath "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
-
-fail() {
-    printf '%s\n' "$*"
-    failed=1
-}
+. tests/support/begin.sh
 
 # Writes rows under the columns that are needed, and checks them; sets out, err and status.
 check() {

@@ -2,15 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Manual pages and completions say what the tables hold: every option, column and closed form, and they work.
 set -euo pipefail
-program=$(realpath "$1")
+. tests/support/begin.sh
 made=$(dirname "$program")/manual
-failed=0
-fail() {
-    printf 'manual: %s\n' "$*"
-    failed=1
-}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 for page in icisim.1 icisim-workload.5; do
     gzip -dc "$made/$page.gz" >"$scratch/$page"
     if command -v groff >/dev/null; then

@@ -1,13 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Sourced with the program's path. Works in a scratch folder, which goes at the end: $program, $source (the project's folder), and
-# fail TEXT, which says what is wrong and lets the test go on; at its end: exit $failed.
-program=$(realpath "$1")
+# Sourced with the program's path. As begin.sh has it, in the scratch folder: $source is the project's.
 source=$PWD
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+. tests/support/begin.sh
 cd "$scratch" || exit 1
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
