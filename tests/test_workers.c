@@ -181,6 +181,7 @@ static void a_fault_of_the_caller_ends_it(void)
     CU_ASSERT_STRING_EQUAL(st.text, "enough");
     CU_ASSERT_EQUAL(tally.times[20], 1);
     CU_ASSERT_EQUAL(tally.after, 0);
+    CU_ASSERT(waitpid(-1, NULL, WNOHANG) < 0); /* nobody is left, nor a zombie */
 }
 
 /* Says who it is, and does not end. */
