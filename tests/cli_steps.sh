@@ -82,7 +82,8 @@ sharded=$(cell memory_bytes "${replicas[@]}" --shard-optimizer dp | awk '{ print
 # lingvo's DenseLm128B8x8, which ran with Adafactor without momentum (lm/params/synthetic_packed_input.py).
 [[ $("$icisim" run "$steps/v3-128B-8x8.yaml" 2>&1 >/dev/null) = *"alone take 17.25 GB: with --optimizer adafactor it takes 11.48 GB; or "* ]] ||
     fail "what would make v3-128B-8x8 fit"
-for step in v5e-64B v5p-405B-512 v5p-64B-64 v5p-l2-70B-512 v6e-gpt3-256 v6e-mistral7B-8 v7x-405B-256; do
+for step in v5e-64B v5p-405B-512 v5p-64B-64 v5p-l2-70B-512 v6e-70B-128 v6e-70B-32 v6e-gpt3-256 v6e-mistral7B-8 \
+    v6e-mixtral-8x7B-256 v7x-405B-256; do
     fit=$(cell memory_fit "$steps/$step.yaml")
     [ "$fit" = fits ] || [ "$fit" = tight ] || fail "$step: $fit"
 done
