@@ -17,10 +17,11 @@ import csv, io, json, math, pathlib, re, subprocess, sys
 
 icisim, pairs, scratch = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 SYNCHRONOUS = ("dp-v4-4x4x4", "dp-v5e-2x4", "fsdp-none-v5p-4x4x4", "fsdp-v5p-4x4x4", "tp-rep-v5p-2x2x4")
-# What is not within the bounds of the others: XLA's softmax of fsdp-v6e runs in the product that makes scores, the forward pass computes
-# these twice and never writes them, and some of its products are estimated at less time than their bytes of HBM take. Attention alone takes 40 ms
-# longer here, of 37. No rule is known: of rows of 2048 on v6e two other programs, whose scores have heads innermost, are not fused, on v5e none is,
-# and on v7x rows of 2048 are and rows of 4096 are not.
+# What is not within the bounds of the others: XLA's softmax of fsdp-v6e runs in the product that makes scores, the
+# forward pass computes these twice and never writes them, and some of its products are estimated at less time than
+# their bytes of HBM take. Attention alone takes 40 ms longer here, the step 37 ms. No rule is known: of rows of 2048 on
+# v6e, two other programs, whose scores have heads innermost, are not fused; on v5e none is; on v7x rows of 2048 are,
+# and rows of 4096 are not.
 FLOPS = {"fsdp-v6e-2x4": 0.02}
 TIME = {"fsdp-v6e-2x4": 0.21}
 
