@@ -136,10 +136,12 @@ const int column_count = sizeof columns / sizeof *columns;
 
 void result_init(struct result *result)
 {
-    *result = (struct result){.chips = -1, .transfers = -1, .steps = -1, .engines_off_frac = NAN};
+    *result = (struct result){.engines_off_frac = NAN};
     for (int c = 0; c < column_count; c++)
         if (columns[c].kind == COLUMN_REAL)
             *(double *)((char *)result + columns[c].offset) = NAN;
+        else if (columns[c].kind == COLUMN_COUNT)
+            *(int64_t *)((char *)result + columns[c].offset) = -1;
 }
 
 void result_compare(struct result *result, double reference_s)
