@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "engine/engine.h"
+
+static int *tries; /* in memory that processes share */
 
 static int die(const struct program *program, const struct engine_limits *limits, struct trace *trace,
                struct status *st)
@@ -17,7 +20,17 @@ static int die(const struct program *program, const struct engine_limits *limits
     (void)program;
     (void)trace;
     (void)st;
+    ++*tries;
     return raise(SIGKILL);
+}
+
+static int die_once(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                    struct status *st)
+{
+    if (*tries == 0)
+        return die(program, limits, trace, st);
+    ++*tries;
+    return 0;
 }
 
 /* As SimGrid does it: lines of which one says why, where it was called from, then SIGABRT. The sanitizers would say more. */
@@ -81,6 +94,7 @@ static int refuse(const struct program *program, const struct engine_limits *lim
 static void process(void)
 {
     const struct engine dies = {.name = "dies", .once_a_process = true, .run = die};
+    const struct engine recovers = {.name = "recovers", .once_a_process = true, .run = die_once};
     const struct engine refuses = {.name = "refuses", .once_a_process = true, .run = refuse};
     struct slice slice;
     struct program program;
@@ -95,8 +109,15 @@ static void process(void)
     FILE *file = tmpfile();
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     fputs("once", file);
+    tries = mmap(NULL, sizeof *tries, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_FATAL(tries != MAP_FAILED);
+    OKAY(engine_run(&recovers, &program, &trace, &st), st);
+    CU_ASSERT_EQUAL(*tries, 2);
+    *tries = 0;
     CU_ASSERT_EQUAL(engine_run(&dies, &program, &trace, &st), STATUS_ENGINE);
     CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "dies was twice killed by signal 9"));
+    CU_ASSERT_EQUAL(*tries, 2);
+    munmap(tries, sizeof *tries);
 #ifndef ICISIM_SANITIZE
     /* its words do not get to the terminal, and the last of them is in the message */
     st.code = 0;
