@@ -17,7 +17,7 @@
 /* A link with less than the share nearly_full_frac of its bandwidth left may get full soon, so it is watched
  * for WATCHED_FILLS fillings. If the bandwidth left is negative beyond rounding, the link should have been
  * watched. */
-static const double nearly_full_frac = 0.05, rounding_frac = 1e-12;
+static const double nearly_full_frac = 0.05;
 enum { WATCHED_FILLS = 16 };
 
 /* Notes that flows with this number of crossings of a link are held at the current level. */
@@ -170,19 +170,6 @@ static int32_t first_full(const struct network *network, uint32_t path, int32_t 
     return *link;
 }
 
-/* Is a flow held by a link that is not being filled, so that its rate does not change? */
-static bool is_fixed(const struct network *network, uint32_t flow)
-{
-    int32_t by = network->holder[flow];
-    return network->local && by >= 0 && !network->fill[by].busy;
-}
-
-static bool is_held(const struct network *network, uint32_t path)
-{
-    int32_t by = network->holder[path];
-    return by >= 0 && (network->bundle[by].full == network->pass || is_fixed(network, path));
-}
-
 /* Notes a path that is not held yet, in the list of the link that held it before. */
 static bool note_open(struct network *network, uint32_t path)
 {
@@ -207,7 +194,7 @@ static bool find_open(struct network *network, int32_t link)
     network->takens = 1; /* 0 means none */
     network->losers = 0;
     for (int32_t i = on->crossings - 1; i >= 0 && network->takens <= missing; i--)
-        if (!is_held(network, on->crossing[i].flow) && !note_open(network, on->crossing[i].flow))
+        if (!flow_is_held(network, on->crossing[i].flow) && !note_open(network, on->crossing[i].flow))
             return false;
     return true;
 }
@@ -247,7 +234,7 @@ static bool take_over_from(struct network *network, int32_t link, bool alone, do
         for (int32_t t = first; t && okay; t = network->taken[t].next) {
             uint32_t path = network->taken[t].flow;
             int32_t to = alone ? link : first_full(network, path, level);
-            if (!is_held(network, path)) /* a path that crosses the link twice is listed twice */
+            if (!flow_is_held(network, path)) /* a path that crosses the link twice is listed twice */
                 okay = take_over(network, path, to, by, now_s);
         }
         okay = okay && (by < 0 || hold_count(network, by));
@@ -319,7 +306,7 @@ static bool overlooked(struct network *network, const struct group *g)
         if ((fill->open == 0 && fill->left_Bps >= nearly_full_frac * Bps) ||
             network->bundle[g->busy[i]].full == network->pass)
             continue;
-        found |= fill->watched < g->fills && (fill->open > 0 || fill->left_Bps < -rounding_frac * Bps);
+        found |= fill->watched < g->fills && (fill->open > 0 || fill->left_Bps < -fill_rounding_frac * Bps);
         fill->watched = g->fills + WATCHED_FILLS;
     }
     return found;
@@ -339,9 +326,7 @@ static void queue_due(struct network *network, struct group *g, double now_s)
     queue_push(network->queue, due_s, EVENT_GROUP, (uint32_t)(g - network->group));
 }
 
-/* Orders the heap and fills its links, level by level. */
-static bool fill_heap(struct network *network, struct group *g, int32_t entries, double level_Bps,
-                      double now_s)
+bool fill_heap(struct network *network, struct group *g, int32_t entries, double level_Bps, double now_s)
 {
     bool okay = true;
     network->heap[entries].level_Bps = INFINITY;
@@ -367,118 +352,4 @@ void group_fill(struct network *network, struct group *g, double now_s)
         queue_due(network, g, now_s);
     else
         network->code = STATUS_NOMEM;
-}
-
-/* Computes the bandwidth that flows with unchanged rates leave of a link, and the number of its other
- * flows. */
-static void look_at(struct network *network, int32_t link)
-{
-    const struct bundle *on = &network->bundle[link];
-    struct fill *fill = &network->fill[link];
-    fill->left_Bps = network->map->Bps[link];
-    fill->open = network->link[link].singles;
-    for (int32_t c = 0; c < on->crossings; c++)
-        if (is_fixed(network, on->crossing[c].flow))
-            fill->left_Bps -= network->link[network->holder[on->crossing[c].flow]].rate_Bps;
-        else
-            fill->open++;
-}
-
-/* A link gets full at the level left_Bps / open or above. Faster flows on it cannot keep their rates, so the
- * links that hold them are filled, too. Returns the number of links to fill. */
-static int32_t reach_holders(struct network *network, struct group *g, int32_t link)
-{
-    const struct bundle *on = &network->bundle[link];
-    look_at(network, link);
-    const struct fill *fill = &network->fill[link];
-    double slack_Bps = rounding_frac * network->map->Bps[link];
-    for (int32_t c = 0; c < on->crossings; c++) {
-        uint32_t flow = on->crossing[c].flow;
-        int32_t by = network->holder[flow];
-        if (is_fixed(network, flow) &&
-            (fill->open ? network->link[by].rate_Bps * fill->open > fill->left_Bps + slack_Bps
-                        : fill->left_Bps < -slack_Bps))
-            group_busy(network, g, by);
-    }
-    return g->busies;
-}
-
-/* Is a link that is not filled affected by flows that filled links hold: does it hold flows itself, or carry
- * more than its bandwidth? */
-static bool is_disturbed(const struct network *network, int32_t link)
-{
-    const struct bundle *on = &network->bundle[link];
-    double load_Bps = 0;
-    for (int32_t c = 0; c < on->crossings; c++) {
-        int32_t by = network->holder[on->crossing[c].flow];
-        load_Bps += by < 0 ? 0 : network->link[by].rate_Bps;
-    }
-    return network->link[link].helds > 0 || load_Bps > network->map->Bps[link] * (1 + rounding_frac);
-}
-
-/* Adds the links that must be filled, too, because of a link: those of its flows that no filled link holds,
- * and those that are disturbed by flows it holds. */
-static void reach_on(struct network *network, struct group *g, int32_t link)
-{
-    const struct bundle *on = &network->bundle[link];
-    if (on->full == network->pass) {
-        for (int32_t i = 0; i < on->shares; i++)
-            if (!network->fill[on->share[i].link].busy && is_disturbed(network, on->share[i].link))
-                group_busy(network, g, on->share[i].link);
-        return;
-    }
-    for (int32_t c = 0; c < on->crossings && network->fill[link].open > 0; c++) {
-        const struct flow *f = network_flow(network, on->crossing[c].flow);
-        for (int32_t i = 0; i < f->links && !is_held(network, on->crossing[c].flow); i++)
-            group_busy(network, g, f->link[i]);
-    }
-}
-
-/* Fills the links reached so far. Returns whether more links have been reached; also false when memory runs
- * out. */
-static bool fill_reached(struct network *network, struct group *g, double now_s)
-{
-    int32_t entries = 0, before;
-    do {
-        before = g->busies;
-        for (int32_t at = 0; at < g->busies; at++)
-            reach_holders(network, g, g->busy[at]);
-    } while (g->busies > before);
-    for (int32_t at = 0; at < g->busies; at++) {
-        const struct fill *fill = &network->fill[g->busy[at]];
-        if (fill->open > 0)
-            network->heap[entries++] = (struct fill_entry){fill->left_Bps / fill->open, g->busy[at]};
-    }
-    network->pass++;
-    network->open = INT64_MAX;
-    g->orders = 0;
-    if (!fill_heap(network, g, entries, 0, now_s)) {
-        network->code = STATUS_NOMEM;
-        return false;
-    }
-    for (int32_t at = 0; at < before; at++)
-        reach_on(network, g, g->busy[at]);
-    return g->busies > before;
-}
-
-void network_fill_changed(struct network *network, double now_s)
-{
-    struct group *g = &network->reached;
-    g->busies = 0;
-    for (int32_t d = 0; d < network->dirties; d++) {
-        network->link[network->dirty[d]].dirty = false;
-        group_busy(network, g, network->dirty[d]);
-    }
-    network->dirties = 0;
-    while (fill_reached(network, g, now_s))
-        ;
-    for (int32_t i = 0; i < g->orders; i++) {
-        struct link *on = &network->link[g->order[i]];
-        on->due_s = fmax(on->due_s, now_s);
-        if (on->due_s != on->queued_s)
-            queue_push(network->queue, on->due_s, EVENT_LINK, (uint32_t)g->order[i]);
-        on->queued_s = on->due_s;
-    }
-    for (int32_t i = 0; i < g->busies; i++)
-        network->fill[g->busy[i]].busy = false;
 }

@@ -260,10 +260,25 @@ bool hold_count(struct network *network, int32_t link);
 double hold_least(struct link *link);
 bool hold_end_due(struct network *network, int32_t link, double now_s, double frac);
 
-/* event_fill.c. Fill the links of a group, or all links reached from the changed ones, and queue the next
- * ends. */
+/* event_fill.c fills the links of a group, event_local.c those reached from the changed ones, and both queue the next
+ * ends. fill_heap() orders the heap and fills its links, level by level; false when memory runs out. */
 void group_fill(struct network *network, struct group *group, double now_s);
 void network_fill_changed(struct network *network, double now_s);
+bool fill_heap(struct network *network, struct group *group, int32_t entries, double level_Bps, double now_s);
+static const double fill_rounding_frac = 1e-12;
+
+/* Is a flow held by a link that is not being filled, so that its rate does not change? */
+static inline bool flow_is_fixed(const struct network *network, uint32_t flow)
+{
+    int32_t by = network->holder[flow];
+    return network->local && by >= 0 && !network->fill[by].busy;
+}
+/* Is a flow held at the present filling, or fixed? */
+static inline bool flow_is_held(const struct network *network, uint32_t path)
+{
+    int32_t by = network->holder[path];
+    return by >= 0 && (network->bundle[by].full == network->pass || flow_is_fixed(network, path));
+}
 
 /* Marks a link as idle if it has no flows any more. */
 static inline void network_leave(struct network *network, int32_t link)
