@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "engine/engine.h"
@@ -61,6 +62,11 @@ static int starve(const struct program *program, const struct engine_limits *lim
 }
 #endif
 
+static void wake(int number)
+{
+    (void)number;
+}
+
 static void leave(int number)
 {
     (void)number;
@@ -77,6 +83,18 @@ static int handle(const struct program *program, const struct engine_limits *lim
     (void)st;
     signal(SIGINT, leave);
     raise(SIGINT);
+    return 0;
+}
+
+/* Ends, but late. */
+static int linger(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                  struct status *st)
+{
+    (void)limits;
+    (void)program;
+    (void)trace;
+    (void)st;
+    sleep(5);
     return 0;
 }
 
@@ -132,6 +150,14 @@ static void process(void)
     st.code = 0;
     const struct engine handles = {.name = "handles", .once_a_process = true, .run = handle};
     OKAY(engine_run(&handles, &program, &trace, &st), st);
+    const struct engine lingers = {.name = "lingers", .once_a_process = true, .run = linger};
+    const struct engine_limits limits = {.time_s = 20e-3, .since = stopwatch_start_wall()};
+    /* the caller has an alarm of its own, which does not end its wait; its process inherits the handler */
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = wake}, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 5000}, NULL);
+    CU_ASSERT_EQUAL(engine_run_within(&lingers, &program, &limits, &trace, &st), STATUS_LIMIT);
+    signal(SIGALRM, SIG_DFL);
+    st.code = 0;
     CU_ASSERT_EQUAL(engine_run(&refuses, &program, &trace, &st), STATUS_INPUT);
     CU_ASSERT_STRING_EQUAL(st.text, "no");
     fflush(file);
