@@ -22,8 +22,8 @@ struct around {
     struct walk *walk;
     const struct part *part;
     int m, ring, n; /* the phase, its ring and that ring's chips */
-    int part_dim,
-        half_dim; /* dims of its buffers, or -1; those of transit buffers come after one for slots */
+    /* dims of its buffers, or -1; those of transit buffers come after one for slots */
+    int part_dim, half_dim;
     int32_t from, to, transit[2]; /* buffers; transit: for blocks in + and in - direction */
     double bytes;
     double setup_s;

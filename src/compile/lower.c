@@ -174,8 +174,8 @@ struct cost lower_cost(const struct lower *lower, int32_t instruction, double *s
         return cost;
     const char *name = module_name_at(lower->module, instruction);
     const char *target = module_value(lower->module, instruction, ATTR_CUSTOM_CALL_TARGET);
-    size_t n = strlen(target) > 1 && *target == '"' ? strlen(target) - 2
-                                                    : strlen(target); /* stored with its quotes */
+    /* stored with its quotes */
+    size_t n = strlen(target) > 1 && *target == '"' ? strlen(target) - 2 : strlen(target);
     for (int i = 0; i < options->op_costs; i++) {
         const struct op_cost *given = &options->op_cost[i];
         bool of_target =

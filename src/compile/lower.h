@@ -81,8 +81,8 @@ struct lower_options {
     /* A collective is not sends, but a wait for an estimate of the least time they take (lower_least.h). */
     bool least;
     struct least_table *least_table; /* keeps estimates, borrowed; NULL: they are not kept */
-    int layers,
-        more_layers;     /* of a model: equal layers in the module, and further ones that they stand for */
+    /* of a model: equal layers in the module, and further ones that they stand for */
+    int layers, more_layers;
     int layers_apart;    /* layers at the beginning that are different */
     int layer_reach;     /* how many layers ahead or behind a transfer may be in progress: --prefetch */
     double time_limit_s; /* of the wall clock, for one lowering; 0: none */
@@ -104,8 +104,8 @@ struct lowered {
     bool aside;            /* not a collective, but beside the queue: a copy, or work of a SparseCore */
     enum bound_kind bound; /* of a matmul */
     enum basis basis;      /* of the seconds of a compute */
-    int32_t layer,
-        layers;    /* of a model: the lowest layer, from 1, and the number that it stands for; 0: none */
+    /* of a model: the lowest layer, from 1, and the number that it stands for; 0: none */
+    int32_t layer, layers;
     bool backward; /* layers come from the last to the first */
 };
 

@@ -186,8 +186,8 @@ static int find_taken(struct walker *w, int32_t instruction, struct taken *taken
         free(each);
         return code;
     }
-    bool shares = options->compute !=
-                  COMPUTE_ESTIMATED; /* else the compiler's estimate holds, whatever copies run in parallel */
+    /* else the compiler's estimate holds, whatever copies run in parallel */
+    bool shares = options->compute != COMPUTE_ESTIMATED;
     if (taken->time.seconds > 0 && shares && (cost.product || !options->products_only))
         taken->hbm_Bps = cost.hbm_bytes * options->roofline.cores / taken->time.seconds;
     if (code == 0)

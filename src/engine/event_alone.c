@@ -32,10 +32,10 @@ struct alone {
     const struct program *program;
     struct stay *stay; /* [ops] */
     struct way *way;   /* [routes] */
-    int32_t first[LINKS_MOST],
-        at[LINKS_MOST]; /* of the list of a link: the first send by time; the send inserted last */
-    int64_t steps;      /* steps along these lists; more than a few per op cost too much */
-    double queue_s;     /* end of the computes so far */
+    /* of the list of a link: the first send by time; the send inserted last */
+    int32_t first[LINKS_MOST], at[LINKS_MOST];
+    int64_t steps;  /* steps along these lists; more than a few per op cost too much */
+    double queue_s; /* end of the computes so far */
 };
 
 /* Inserts an op into the list of its link, searching from the op inserted last; false if it overlaps another,

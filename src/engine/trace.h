@@ -22,12 +22,12 @@
 struct trace {
     int32_t ops, chips;
     double total_s;
-    double low_s,
-        high_s; /* bounds of total_s, if it is the middle of two runs (engine.h); else equal to it */
-    double
-        off_frac;   /* difference between two engines that ran it, as a share of the total; NaN: one engine */
-    size_t times;   /* number of times in time_s */
-    double *time_s; /* [times] memory of all arrays below, one after the other */
+    /* bounds of total_s, if it is the middle of two runs (engine.h); else equal to it */
+    double low_s, high_s;
+    /* difference between two engines that ran it, as a share of the total; NaN: one engine */
+    double off_frac;
+    size_t times;                     /* number of times in time_s */
+    double *time_s;                   /* [times] memory of all arrays below, one after the other */
     double *op_start_s, *op_end_s;    /* [ops]; first start, last end; NaN if no chip takes part */
     double *chip_end_s, *chip_busy_s; /* [chips]; last end of the ops it takes part in; busy compute time */
     double *start_s, *end_s;          /* [ops * chips], op by op; NaN if the chip takes no part; or NULL */

@@ -14,8 +14,8 @@ static int by_name(const void *a, const void *b)
 static void print_sizes(const struct axes *axes, char text[static AXES_TEXT])
 {
     struct axes sorted = *axes;
-    qsort(sorted.axis, (size_t)sorted.count, sizeof *sorted.axis,
-          by_name); /* the struct begins with the name */
+    /* the struct begins with the name */
+    qsort(sorted.axis, (size_t)sorted.count, sizeof *sorted.axis, by_name);
     axes_print(&sorted, text);
 }
 

@@ -319,8 +319,8 @@ static double written_bytes(const struct module *module, int32_t at)
         return fmin(result_bytes(module, at),
                     written_bytes(module, module->computation[body_of(module, at)].root));
     if (update >= 0 && i->operands > update) {
-        int32_t into =
-            module_operand(module, at, 0); /* updates one after the other of the same array all count */
+        /* updates one after the other of the same array all count */
+        int32_t into = module_operand(module, at, 0);
         double before =
             update_operand(module_at(module, into)->opcode) >= 0 ? written_bytes(module, into) : 0;
         return before + shape_bytes(module, module_at(module, module_operand(module, at, update))->shape);

@@ -39,9 +39,9 @@ struct cost {
     double batches;                 /* of it: those of a dot, the groups of a ragged one */
     double left_bytes, right_bytes; /* bytes of its operands in HBM */
     double efficiency;              /* share of the peak for its kind; 0: the chip's share */
-    double head_width,
-        causal_length; /* of attention, by which a chip may know that share better; 0: it is none, not causal */
-    bool uncosted;     /* its cost is unknown */
+    /* of attention, by which a chip may know that share better; 0: it is none, not causal */
+    double head_width, causal_length;
+    bool uncosted; /* its cost is unknown */
 };
 
 /* The cost of one execution, without called computations. Collectives compute nothing here: they are

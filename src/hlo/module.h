@@ -36,8 +36,8 @@
 enum { SHAPE_TUPLE = -1, SHAPE_TOKEN = -2, SHAPE_OPAQUE = -3 };
 struct shape {
     int32_t dtype; /* enum dtype_id, or SHAPE_TUPLE and so on */
-    int32_t first,
-        count;      /* number[first ..): the sizes of its dims; for a tuple, the shapes of its elements */
+    /* number[first ..): the sizes of its dims; for a tuple, the shapes of its elements */
+    int32_t first, count;
     int32_t layout; /* text of the layout as written, "{1,0:T(8,128)S(1)}", or 0 */
     bool on_chip;   /* in a memory space other than HBM: S(1) and so on */
 };

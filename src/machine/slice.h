@@ -58,8 +58,8 @@ struct slice {
     double reduce_Bps;      /* rate at which a chip adds data from one link; 0: adding takes no time */
     double hbm_Bps;         /* of a chip, reads and writes together; 0: not simulated */
     double pcie_Bps;        /* of a chip, to and from its host; 0: not simulated */
-    int order
-        [SLICE_AXES]; /* order of axes in routes: x, y, z without defects, else by properties of the axes, not their names */
+    /* order of axes in routes: x, y, z without defects, else by properties of the axes, not their names */
+    int order[SLICE_AXES];
     double unlike[SLICE_AXES]; /* weighted sums of the coordinates of defective links, to order axes by */
     struct slice_link *link;   /* [slice_link_ids]; NULL while no link has a defect */
     double *chip_frac;         /* [chips]: share of peak and HBM bandwidth that a chip has; NULL: 1 for all */

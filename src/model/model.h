@@ -87,8 +87,8 @@ struct model_size {
     double flops;                  /* forward and backward, on all chips */
     double half_flops, full_flops; /* the same with attention counted half, as causal, and in full */
     double memory_bytes[REMATS][MEMORY_KINDS];
-    double sharded_state_bytes,
-        factored_state_bytes; /* with --shard-optimizer dp; with --optimizer adafactor */
+    /* with --shard-optimizer dp; with --optimizer adafactor */
+    double sharded_state_bytes, factored_state_bytes;
 };
 
 /* Options of a run besides its point. Zeroed: the whole step, for its time. */

@@ -321,8 +321,8 @@ static void fill_one(const struct evaluation *e, int i, const struct memory *mem
 static int read_one(struct evaluation *e, int i, const struct memory *memory, struct status *st)
 {
     const struct call *call = &e->example->call;
-    int device = e->groups.member[i],
-        n = groups_length(&e->groups, 0); /* pmean divides all groups by the first one's size */
+    /* pmean divides all groups by the first one's size */
+    int device = e->groups.member[i], n = groups_length(&e->groups, 0);
     enum dtype_id sum = call_sum_dtype(call->op, e->start[device].dtype);
     const struct array *want = &e->want[device];
     struct array *got = &e->got[device];

@@ -312,8 +312,8 @@ int fold_moved(const struct fold *fold, int from, int to, int chip)
     memcpy(whole.len, fold->span, sizeof whole.len);
     for (int a = 0; a < fold->axes; a++) {
         int places = slice_coord(&whole, to, a) - slice_coord(&whole, from, a);
-        whole.wrap[a] |=
-            places != 0; /* chips of a line that nothing is sent along also stand for one another */
+        /* chips of a line that nothing is sent along also stand for one another */
+        whole.wrap[a] |= places != 0;
         chip = places ? slice_moved(&whole, chip, a, places) : chip;
     }
     return chip;

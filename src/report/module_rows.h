@@ -64,8 +64,8 @@ struct module_row {
     double bytes; /* of the whole array of a collective, per execution */
     bool product, uncosted;
     enum bound_kind bound; /* of a product */
-    double gain_s
-        [GAINS]; /* NaN of all but the collectives that are exposed most, once module_gains_find() has been */
+    /* NaN of all but the collectives that are exposed most, once module_gains_find() has been */
+    double gain_s[GAINS];
 };
 
 struct module_rows {

@@ -126,8 +126,8 @@ struct run {
     struct result result;
     struct timing timing; /* of the job's program: the struct must not be moved */
     struct counts counts; /* of its ops */
-    struct spent folding, simulating,
-        measuring; /* if the job is timed; simulating includes loading SimGrid */
+    /* if the job is timed; simulating includes loading SimGrid */
+    struct spent folding, simulating, measuring;
 };
 
 /* Runs a job that was built. The struct is zeroed, or has run the same job before it was varied: then

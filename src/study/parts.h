@@ -101,8 +101,8 @@ struct passage {
 /* The batches that pass through the parts, at most in_flight of them at the same time. */
 struct flow {
     int batches, in_flight;
-    struct passage *step,
-        *sent; /* set by flow_build(): [part * batches + batch], [transfer * batches + batch] */
+    /* set by flow_build(): [part * batches + batch], [transfer * batches + batch] */
+    struct passage *step, *sent;
 };
 
 /* "teacher 0, teacher sends 0, student 0, teacher 1, ...": the first two batches. Returns `text`. */
