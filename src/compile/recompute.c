@@ -85,7 +85,7 @@ static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
     if (fact->gathered)
         return fact->keep;
     if (c->remat == REMAT_NONE || (c->remat == REMAT_FULL && fact->keep) || fact->layer == 0 ||
-        (c->remat == REMAT_FULL && fact->layer != layer))
+        fact->layer != layer)
         return true;
     return c->remat == REMAT_PRODUCTS &&
            ((class == CLASS_MATMUL && !has_batch(c->edit.from, at)) || class == CLASS_COLLECTIVE);
