@@ -141,7 +141,8 @@ static bool is_split(const struct mesh *mesh)
 
 static double share_of(const struct step_bound *step, const struct mesh *mesh)
 {
-    bool beside = step->loops || step->point.schedule.prefetch > 0 || step->point.schedule.combine;
+    bool loops = step->loops && strcmp(module_of(step)->step.strategy, "xla") != 0;
+    bool beside = loops || step->point.schedule.prefetch > 0 || step->point.schedule.combine;
     return !is_split(mesh) ? STEP_WHOLE : beside ? STEP_SPLIT : STEP_SYNCHRONOUS;
 }
 
