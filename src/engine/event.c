@@ -38,6 +38,7 @@ static void pass_ends(struct run *run)
              n++) {
             run->here[n] = end[i + n].chip;
             run->there[n] = end[i + n].to;
+            run->filling[end[i + n].chip] -= run->plan.task[end[i + n].op].fills;
         }
         run_end(run, end[i].op, end[i].start_s, run->here, run->there, n);
     }
@@ -111,9 +112,10 @@ static int run_once(struct run *run, double early_frac, double late_frac, struct
 {
     size_t chips = (size_t)run->program->slice->chips;
     run->queue = queue_of();
-    run->ready = malloc(3 * chips * sizeof *run->ready);
+    run->ready = calloc(4 * chips, sizeof *run->ready);
     run->here = run->ready + chips;
     run->there = run->here + chips;
+    run->filling = run->there + chips;
     int code = run->ready ? plan_init(&run->plan, run->program, st) : status_nomem(st);
     if (code == 0 && network_init(&run->network, &run->plan.map, &run->queue) < 0)
         code = status_nomem(st);
@@ -193,8 +195,6 @@ static int event_run(const struct program *program, const struct engine_limits *
                            "%lld transfers are more than the event engine takes (%lld); fold, or "
                            "take fewer chips",
                            (long long)transfers, (long long)TRANSFERS_MAX);
-    if (event_run_alone(program, trace))
-        return 0;
     if (limits->tolerance_frac > 0)
         return run_within(program, limits, trace, st);
     struct run run = {.program = program, .limits = limits, .trace = trace};

@@ -20,9 +20,11 @@ static bool draw_map(struct plan *plan)
     map->start = malloc(n * sizeof *map->start);
     map->end = malloc(n * sizeof *map->end);
     map->Bps = malloc(n * sizeof *map->Bps);
+    map->in = malloc(n * sizeof *map->in);
     map->group = malloc(n * sizeof *map->group);
-    if (!map->out || !map->start || !map->end || !map->Bps || !map->group)
+    if (!map->out || !map->start || !map->end || !map->Bps || !map->in || !map->group)
         return false;
+    memset(map->in, -1, n * sizeof *map->in);
     for (int32_t chip = 0; chip < chips; chip++)
         for (int32_t port = 0; port < ports; port++) {
             int link = slice_link(slice, chip, port / 2, port % 2 ? -1 : 1);
@@ -32,6 +34,7 @@ static bool draw_map(struct plan *plan)
                 continue;
             map->start[id] = chip;
             map->end[id] = slice_link_end(slice, link);
+            map->in[port * chips + map->end[id]] = id;
             map->Bps[id] = slice_link_Bps(slice, link);
         }
     for (int32_t id = slice_link_ids(slice); id < ids; id++) {
@@ -323,13 +326,14 @@ static void describe(struct plan *plan, int32_t o)
     task->delay_s = NAN;
     task->port = -1;
     task->memory = passes_memory(plan->program, op, plan->sharing);
+    task->fills = task->memory && fills_memory(plan->program, op, plan->links_Bps);
     if (task->compute) {
         plan->compute_op[plan->computes++] = o;
         task->delay_s = task->memory ? 0 : task->amount;
     } else if (op->towards.table == NO_TABLE) {
         const struct route_info *info = &plan->route_info[op->towards.route];
         task->delay_s = op->setup_s + info->latency_s;
-        task->port = task->amount > 0 && !task->memory ? info->port : -1;
+        task->port = task->amount > 0 && (!task->memory || (plan->rides && !task->fills)) ? info->port : -1;
     }
 }
 
@@ -337,6 +341,8 @@ int plan_init(struct plan *plan, const struct program *program, struct status *s
 {
     size_t ops = (size_t)program->ops;
     *plan = (struct plan){.program = program, .sharing = program_sharing(program)};
+    plan->links_Bps = plan->sharing == SHARES_MEMORY ? program_links_Bps(program) : 0;
+    plan->rides = plan->links_Bps <= program->slice->hbm_Bps && !program->slice->chip_frac;
     plan->task = calloc(ops + 1, sizeof *plan->task);
     plan->compute_op = malloc((ops + 1) * sizeof *plan->compute_op);
     plan->turn = calloc((size_t)program->slice->chips, sizeof *plan->turn);
@@ -369,6 +375,7 @@ void plan_free(struct plan *plan)
     free(plan->map.start);
     free(plan->map.end);
     free(plan->map.Bps);
+    free(plan->map.in);
     free(plan->map.group);
     free(plan->route_info);
     free(plan->walked);

@@ -31,6 +31,8 @@ struct map {
     int32_t *out;         /* [ports * chips] the link of a chip's port (axis by axis, + then -); -1: none */
     int32_t *start, *end; /* [links] the chips where a link starts and ends */
     double *Bps;          /* [links] */
+    /* [ports * chips] the link that reaches a chip in the direction of a port; -1: none */
+    int32_t *in;
     /* [links] representative of the links that routes connect with it, the same for all of them. */
     int32_t *group;
 };
@@ -62,6 +64,7 @@ struct task {
     int32_t arrived_fans; /* ... and after them ops that wait for its arrival */
     bool compute;
     bool memory;   /* its bytes pass HBM (or a joint): a compute with bytes starts with its flow */
+    bool fills;    /* its bytes may fill HBM, beside those of all links (resource.h) */
     uint32_t wave; /* while in flight: the wave for chips that start now; 0 if none is open */
     int32_t *row;  /* while in flight: [chips] number of things still waited for; else NULL */
 };
@@ -79,6 +82,8 @@ struct plan {
     struct route_info *route_info; /* [routes] */
     int32_t *walked;               /* scratch, for the longest route and the resources of an op */
     enum sharing sharing;          /* resources in use besides links */
+    double links_Bps;              /* SHARES_MEMORY: the most that sends take of a chip's HBM */
+    bool rides;                    /* that is less than it has: without ops that fill it, sends ride */
     struct task *task;             /* [ops] */
     int32_t *fan;                  /* [afters] */
     struct arrivals *arrivals;

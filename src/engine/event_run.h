@@ -10,7 +10,8 @@
  * bytes begin to flow. A chip whose link is idle then rides on it: its end is known, so it needs neither a
  * place among the flows of the link nor settling, and all riding chips of a wave share one more event. Only a
  * chip whose link is in use, or whose route has several links, becomes a flow; so does a riding chip when
- * another flow joins its link (network_seize()).
+ * another flow joins its link (network_seize()). Where HBM is shared, a chip also rides only while nothing at
+ * either end of its link may fill HBM: no copy, and no compute that needs more than the links leave of it.
  *
  * The only state of each (op, chip) is a counter of the things that it still waits for. It exists from the
  * first of these until the last chip of the op has started. All other state belongs to ops in flight.
@@ -36,14 +37,11 @@ struct run {
     double now_s;
     int64_t started, ended, instants;
     int32_t *ready, *here, *there; /* [chips] scratch */
+    int32_t *filling;              /* [chips] flows that may fill the HBM of a chip */
     int code;
     bool out_of_time;
     double told_s; /* time of the last progress report */
 };
-
-/* event_alone.c. Runs a program on one chip in which no two sends overlap on a link. For any other program it
- * returns false and does nothing. */
-bool event_run_alone(const struct program *program, struct trace *trace);
 
 /* event_wave.c. Starts, at time zero, all ops that wait for nothing. */
 void run_start_first(struct run *run);

@@ -148,6 +148,39 @@ void run_end(struct run *run, int32_t op, double start_s, const int32_t here[], 
     }
 }
 
+/* A rider becomes a flow that also passes HBM. One that ends in this instant may still ride. */
+static void seize_rider(struct run *run, int32_t link)
+{
+    struct network *network = &run->network;
+    const struct program *program = run->program;
+    uint32_t rider = link < 0 ? RIDER_NONE : network->rider[link];
+    if (rider == RIDER_NONE || rider == RIDER_FLOWS)
+        return;
+    struct wave w = *network_wave(network, rider);
+    if (!run->plan.task[w.op].memory || w.due_s <= run->now_s)
+        return;
+    int32_t from = run->plan.map.start[link], to = run->plan.map.end[link],
+            passed[1 + RESOURCES_MOST] = {link};
+    int links = 1 + op_resources(program, &program->op[w.op], run->plan.sharing, from, to, passed + 1);
+    double left_bytes = w.bytes - run->plan.map.Bps[link] * (run->now_s - w.since_s);
+    network->rider[link] = RIDER_NONE;
+    uint32_t flow = network_flow_of(network, w.op, from, to, w.start_s, left_bytes);
+    if (flow)
+        network_join_path(network, flow, passed, links, run->now_s);
+}
+
+/* An op that may fill the HBM of a chip begins there: what rides to and from the chip does so no longer. */
+static void fill_memory(struct run *run, int32_t chip)
+{
+    const struct map *map = &run->plan.map;
+    if (run->filling[chip]++ > 0)
+        return;
+    for (int32_t port = 0; port < 2 * run->program->slice->axes; port++) {
+        seize_rider(run, map_out(map, chip, port));
+        seize_rider(run, map->in[port * map->chips + chip]);
+    }
+}
+
 /* Starts the flow of one chip's bytes; false if there are no bytes or no links: then the op has ended, at
  * chip *to. */
 static bool begin_to_flow(struct run *run, int32_t op, int32_t chip, double start_s, int32_t *to)
@@ -156,6 +189,10 @@ static bool begin_to_flow(struct run *run, int32_t op, int32_t chip, double star
     double bytes = op_bytes(run->program, &run->program->op[op], chip);
     if (links == 0 || !(bytes > 0))
         return false;
+    if (run->plan.task[op].fills)
+        fill_memory(run, chip);
+    for (int32_t l = 0; l < links; l++)
+        seize_rider(run, link[l]);
     uint32_t flow = network_flow_of(&run->network, op, chip, *to, start_s, bytes);
     if (flow && links == 1)
         network_join(&run->network, flow, *link, run->now_s);
@@ -174,8 +211,8 @@ static void begin_each(struct run *run, const struct wave *w)
     run_end(run, w->op, w->start_s, run->here, run->there, ends);
 }
 
-/* Each chip of a wave whose link is idle rides on it; all other chips become flows. Chips on links of another
- * speed than the first one would end at another time, so they also become flows. */
+/* Each chip of a wave whose link is idle rides on it, unless HBM may be full at its ends; all other chips become
+ * flows. Chips on links of another speed than the first one would end at another time, so they also become flows. */
 static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wave, double *Bps)
 {
     struct network *network = &run->network;
@@ -184,14 +221,19 @@ static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wav
     int32_t riding = 0;
     for (int32_t i = 0; i < w->chips; i++) {
         int32_t link = map_out(&run->plan.map, w->chip[i], task->port);
-        if (network->rider[link] == RIDER_NONE && (riding == 0 || link_Bps[link] == *Bps)) {
+        int32_t to = run->plan.map.end[link];
+        bool free = !task->memory || run->filling[w->chip[i]] + run->filling[to] == 0;
+        if (free && network->rider[link] == RIDER_NONE && (riding == 0 || link_Bps[link] == *Bps)) {
             network->rider[link] = wave;
             *Bps = link_Bps[link];
             riding++;
             continue;
         }
-        uint32_t flow =
-            network_flow_of(network, w->op, w->chip[i], run->plan.map.end[link], w->start_s, task->amount);
+        if (task->memory) {
+            begin_to_flow(run, w->op, w->chip[i], w->start_s, &to);
+            continue;
+        }
+        uint32_t flow = network_flow_of(network, w->op, w->chip[i], to, w->start_s, task->amount);
         if (flow)
             network_join(network, flow, link, run->now_s);
     }

@@ -64,27 +64,43 @@ static double fastest_Bps(const struct slice *slice)
     return most_Bps;
 }
 
+double program_links_Bps(const struct program *program)
+{
+    int leaves = 0, reaches = 0;
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        if (op->kind != OP_SEND || is_copy(op) || op->memory == MEMORY_JOINT ||
+            !op_crosses_links(program, op))
+            continue;
+        leaves = memory_row[op->memory].leaves > leaves ? memory_row[op->memory].leaves : leaves;
+        reaches = memory_row[op->memory].reaches > reaches ? memory_row[op->memory].reaches : reaches;
+    }
+    return (leaves + reaches) * 2 * program->slice->axes * fastest_Bps(program->slice);
+}
+
+bool fills_memory(const struct program *program, const struct op *op, double links_Bps)
+{
+    if (op->kind == OP_SEND)
+        return is_copy(op) || op->memory == MEMORY_JOINT;
+    return op->hbm_Bps + links_Bps > program->slice->hbm_Bps * (1 + 1e-9);
+}
+
 enum sharing program_sharing(const struct program *program)
 {
     double queue_Bps = 0;
-    int leaves = 0, reaches = 0;
     bool joins = false, hbm = program->slice->hbm_Bps > 0;
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
-        if (op->kind == OP_COMPUTE && !program->silent) {
+        if (op->kind == OP_COMPUTE && !program->silent)
             queue_Bps = fmax(queue_Bps, op->hbm_Bps);
-        } else if (op->kind == OP_SEND && is_copy(op) && hbm) {
+        else if (op->kind == OP_SEND && is_copy(op) && hbm)
             return SHARES_MEMORY;
-        } else if (op->kind == OP_SEND && op->memory == MEMORY_JOINT) {
-            joins = true;
-        } else if (op->kind == OP_SEND && op_crosses_links(program, op)) {
-            leaves = memory_row[op->memory].leaves > leaves ? memory_row[op->memory].leaves : leaves;
-            reaches = memory_row[op->memory].reaches > reaches ? memory_row[op->memory].reaches : reaches;
-        }
+        else
+            joins = joins || (op->kind == OP_SEND && op->memory == MEMORY_JOINT);
     }
     double joint_Bps = joins ? 2 * resource_Bps(program->slice, RESOURCE_JOINT, 0) : 0;
-    double links_Bps = (leaves + reaches) * 2 * program->slice->axes * fastest_Bps(program->slice);
-    if (hbm && queue_Bps > 0 && queue_Bps + links_Bps + joint_Bps > program->slice->hbm_Bps * (1 + 1e-9))
+    double most_Bps = queue_Bps + joint_Bps + (hbm && queue_Bps > 0 ? program_links_Bps(program) : 0);
+    if (hbm && queue_Bps > 0 && most_Bps > program->slice->hbm_Bps * (1 + 1e-9))
         return SHARES_MEMORY;
     return joins ? SHARES_JOINTS : SHARES_LINKS;
 }

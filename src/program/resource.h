@@ -28,6 +28,10 @@ enum resource_kind { RESOURCE_HBM, RESOURCE_PCIE, RESOURCE_JOINT, RESOURCE_COMPU
 enum sharing { SHARES_LINKS, SHARES_JOINTS, SHARES_MEMORY };
 enum sharing program_sharing(const struct program *program);
 
+/* The most that sends take of a chip's HBM, over all its links together. May an op fill HBM, with these beside it? */
+double program_links_Bps(const struct program *program);
+bool fills_memory(const struct program *program, const struct op *op, double links_Bps);
+
 static inline int32_t resource_of(const struct slice *slice, enum resource_kind kind, int chip)
 {
     return slice_link_ids(slice) + (int)kind * slice->chips + chip;
