@@ -104,8 +104,8 @@ struct lowered {
     bool aside;            /* not a collective, but beside the queue: a copy, or work of a SparseCore */
     enum bound_kind bound; /* of a matmul */
     enum basis basis;      /* of the seconds of a compute */
-    /* of a model: the lowest layer, from 1, and the number that it stands for; 0: none */
-    int32_t layer, layers;
+    /* of a model: the layer as labelled; the lowest layer, from 1, and the number that it stands for; 0: none */
+    int32_t built_layer, layer, layers;
     bool backward; /* layers come from the last to the first */
 };
 
@@ -135,6 +135,10 @@ struct lowered_choice {
 };
 
 struct lowered_share; /* lower_own.h */
+
+/* The share of a model's time by which leaving out layers and steps may change it. It does not hold where something continues
+ * from one layer to the next (layer_reach): slack there may be used up layer by layer. */
+#define LOWER_OFF_FRAC 1e-3
 
 /* Pairs of devices of one or more permutes, and the ops that send between them: [first_op, inside_op) over links,
  * [inside_op, end_op) within chips. */
@@ -170,8 +174,11 @@ struct lower {
     int32_t permutes, permutes_room;
     struct lowered_turn *turn;
     int32_t turns;
-    /* Set by lower_settle(): layers take different times, so the module must contain more of them. */
-    bool unsteady;
+    /* Set by lower_settle(): the share by which a time may be off at most, since the last build, because layers and steps
+     * that are left out are taken to last as long as those that are not; whether that is too much, so that the module must
+     * contain more layers, or all steps. */
+    double off_frac;
+    bool unsteady, steps_differ;
     int32_t room[4];
 };
 

@@ -51,6 +51,8 @@ struct lowered *walker_item(struct walker *w, int32_t instruction)
                              .queue_op = -1,
                              .beside = -1,
                              .layer = layer_of(w, instruction),
+                             .built_layer =
+                                 lower->options->more_layers ? walker_label(w, instruction, "layer") : 0,
                              .layers = w->layers,
                              .backward = w->backward};
     return item;

@@ -90,18 +90,18 @@ static double end_s(const struct lower *lower, const struct trace *trace, int32_
     return end;
 }
 
-/* Is each op of a turn the same as in the turn before, `moved_s` later? */
-static bool is_moved(const struct lower *lower, const struct trace *trace, int32_t turn, double moved_s)
+/* How far ops of a turn are from those of the turn before, moved by `moved_s`, at most; infinite if they are others. */
+static double apart_s(const struct lower *lower, const struct trace *trace, int32_t turn, double moved_s)
 {
     int32_t first = lower->turn[turn].first_op, before = lower->turn[turn - 1].first_op;
-    double slack_s = 1e-11 * fabs(moved_s) + 1e-14 * trace->total_s;
+    double most_s = 0;
     if (end_of(lower, turn) - first != end_of(lower, turn - 1) - before)
-        return false;
-    for (int32_t i = 0; first + i < end_of(lower, turn); i++)
-        if (fabs(trace->op_end_s[first + i] - trace->op_end_s[before + i] - moved_s) > slack_s ||
-            fabs(trace->op_start_s[first + i] - trace->op_start_s[before + i] - moved_s) > slack_s)
-            return false;
-    return true;
+        return INFINITY;
+    for (int32_t i = 0; first + i < end_of(lower, turn); i++) {
+        most_s = fmax(most_s, fabs(trace->op_end_s[first + i] - trace->op_end_s[before + i] - moved_s));
+        most_s = fmax(most_s, fabs(trace->op_start_s[first + i] - trace->op_start_s[before + i] - moved_s));
+    }
+    return most_s;
 }
 
 /* Has every op issued before the compared turns ended by the end of the turn? A longer one would not move
@@ -123,41 +123,47 @@ static bool stand_for_all(const struct lower *lower)
     int32_t own = 0, standing = 0;
     for (int32_t i = 0; i < lower->items; i++) {
         standing += lower->item[i].layers > 1 && lower->item[i].layer > 0;
-        own += module_layer(lower->module, lower->item[i].instruction) == middle;
+        own += lower->item[i].built_layer == middle;
     }
     return own == standing;
 }
 
-bool lower_layers_settle(const struct lower *lower, const struct trace *trace, double *more_s)
+bool lower_layers_settle(const struct lower *lower, const struct trace *trace, double *more_s, double *off_s)
 {
-    bool steady = lower->options->more_layers == 0 || stand_for_all(lower);
+    int more = lower->options->more_layers, compared = lower->options->layer_reach + 2;
+    bool steady = more == 0 || stand_for_all(lower);
     for (int32_t t = 1; t + 1 < lower->turns; t++) {
         if (!lower->turn[t].stands || lower->turn[t].first_op == end_of(lower, t))
             continue;
-        double moved_s = end_s(lower, trace, t) - end_s(lower, trace, t - 1);
+        double moved_s = end_s(lower, trace, t) - end_s(lower, trace, t - 1), most_s = 0;
+        if (t > compared)
+            moved_s = (end_s(lower, trace, t) - end_s(lower, trace, t - compared)) / compared;
         steady = steady && nothing_outlasts(lower, trace, t);
-        for (int32_t back = 0; back <= lower->options->layer_reach + 1; back++)
-            steady = steady && t - back > 0 && is_moved(lower, trace, t - back, moved_s);
+        for (int32_t back = 0; back < compared; back++)
+            most_s = t - back > 0 ? fmax(most_s, apart_s(lower, trace, t - back, moved_s)) : INFINITY;
+        *off_s += most_s > 1e-11 * fabs(moved_s) + 1e-14 * trace->total_s ? more * most_s : 0;
         if (isfinite(moved_s))
-            *more_s += lower->options->more_layers * moved_s;
+            *more_s += more * moved_s;
     }
     return steady;
 }
 
-/* The longest chain that ends in a turn. */
-static int32_t deepest(const struct lower *lower, const int32_t depth[], int32_t turn)
+/* By how much the longest chain grows from the ops [first, next) to the ops [next, end). */
+static int64_t deeper(const int32_t depth[], int32_t first, int32_t next, int32_t end)
 {
-    int32_t most = 0;
-    for (int32_t op = lower->turn[turn].first_op; op < end_of(lower, turn); op++)
-        most = depth[op] > most ? depth[op] : most;
-    return most;
+    int32_t before = 0, most = 0;
+    for (int32_t op = first; op < end; op++)
+        *(op < next ? &before : &most) = depth[op] > (op < next ? before : most) ? depth[op]
+                                         : op < next                             ? before
+                                                                                 : most;
+    return most - before;
 }
 
 int lower_more_steps(const struct lower *lower, const struct program *program, int64_t *steps,
                      struct status *st)
 {
     *steps = 0;
-    if (lower->turns == 0)
+    if (lower->turns + lower->loops == 0)
         return 0;
     int32_t *depth = malloc(((size_t)program->ops + 1) * sizeof *depth);
     if (!depth)
@@ -165,8 +171,13 @@ int lower_more_steps(const struct lower *lower, const struct program *program, i
     program_depths(program, depth);
     for (int32_t t = 1; t + 1 < lower->turns; t++)
         if (lower->turn[t].stands && lower->turn[t].first_op < end_of(lower, t))
-            *steps += (int64_t)lower->options->more_layers *
-                      (deepest(lower, depth, t) - deepest(lower, depth, t - 1));
+            *steps += lower->options->more_layers *
+                      deeper(depth, lower->turn[t - 1].first_op, lower->turn[t].first_op, end_of(lower, t));
+    for (const struct lowered_loop *loop = lower->loop; loop < lower->loop + lower->loops; loop++)
+        if (module_at(lower->module, loop->instruction)->opcode != HLO_WHILE)
+            *steps += (int64_t)loop->times * (loop->trips - loop->written) *
+                      deeper(depth, loop->trip_op[LOWER_TRIPS - 2], loop->trip_op[LOWER_TRIPS - 1],
+                             loop->trip_op[LOWER_TRIPS]);
     free(depth);
     return 0;
 }

@@ -83,6 +83,7 @@ int pass_exchange(const struct module *in, struct module *out, struct status *st
  * algorithm. */
 enum overlap_way { OVERLAP_NAIVE, OVERLAP_UNI, OVERLAP_BIDI, OVERLAP_BIDI_HALF, OVERLAP_WAYS };
 
+enum { OVERLAP_TRIPS = 3 }; /* of few steps: the first lets a pace settle, the others are compared */
 struct overlap_options {
     void *context; /* for the functions */
     /* The way for a collective of the module: an all-gather before matmuls, a reduce-scatter or all-reduce after one. */
@@ -95,6 +96,9 @@ struct overlap_options {
     /* Loops as XLA writes them. Uni: the accumulator of a scatter moves first, N permutes instead of N - 1; bidi with
      * N = 4, 6, 8 ...: N / 2 steps of two pieces each, N + 1 permutes. */
     bool xla_loops;
+    /* Of such bidi loops: trips of so many steps are written, the last of them stands for more="N" others, as labelled.
+     * What they compute is wrong. 0: all steps. */
+    int few_steps;
 };
 
 /* Writes matmuls and the collectives beside them as unrolled loops: a gather whose users are all matmuls, a scatter or

@@ -121,6 +121,20 @@ static void print_bracket(const struct result result[], int results, FILE *out)
                 widest_frac * 100);
 }
 
+/* Layers and steps that do not repeat themselves. */
+static void print_left_out(const struct result result[], int results, FILE *out)
+{
+    double most_frac = 0;
+    for (int i = 0; i < results; i++)
+        most_frac = fmax(most_frac, result[i].left_out_frac);
+    if (most_frac > 0)
+        fprintf(out,
+                "# layers and steps of loops that are not simulated are taken to last as those that are: at "
+                "most %.2g %% off, "
+                "judged by how these differ; --unroll simulates all\n",
+                most_frac * 100);
+}
+
 /* With both engines: how well they agree. */
 static void print_agreement(const struct result result[], int results, FILE *out)
 {
@@ -144,6 +158,7 @@ static int end(struct table *table, const struct result result[], int results, b
         fputs("; diff: time against the column to its left, minus 1\n", out);
     }
     print_bracket(result, results, out);
+    print_left_out(result, results, out);
     print_agreement(result, results, out);
     return 0;
 }

@@ -93,6 +93,7 @@ static void set_layers(struct module_job *m, const struct job *job)
 static int open_step(struct module_job *m, const struct job *job, struct status *st)
 {
     int code = model_step_open(&m->step, job->point, &m->model, &job->machine.mesh, st);
+    m->step.few_steps = m->few_steps;
     return code < 0 ? code : model_step_write(&m->step, NULL, &m->module, st);
 }
 
@@ -129,6 +130,7 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     if (job->options.few_layers && !point->schedule.unroll) {
         m->model.layers_most = FIRST_LAYERS + 2 * point->schedule.prefetch;
         m->model.same_time = true;
+        m->few_steps = 1;
     }
     snprintf(m->path, sizeof m->path, "%s", point->work.file);
     int code = option_check(point, ON_MODEL, "a model", st);
@@ -137,11 +139,12 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     return code < 0 ? code : open_step(m, job, st);
 }
 
-/* Opens it again with twice as many layers. */
+/* Opens it again with all steps of loops, or with twice as many layers. */
 static int add_layers(struct module_job *m, const struct job *job, struct status *st)
 {
     m->unsteady = false;
-    m->model.layers_most *= 2;
+    if (m->step.few_steps == m->few_steps)
+        m->model.layers_most *= 2;
     model_step_free(&m->step);
     lower_free(&m->lower);
     module_free(&m->module);
@@ -229,6 +232,15 @@ static void choice_free(struct choice *choice)
     model_step_free(&choice->step);
 }
 
+/* Steps that differ because hops do so are alike after a row of chips. */
+static void find_unsteady(struct module_job *m, const struct lower *lower)
+{
+    enum { ROUND_STEPS = 8 };
+    m->unsteady = m->unsteady || lower->unsteady || lower->steps_differ;
+    if (lower->steps_differ && m->few_steps == m->step.few_steps)
+        m->few_steps = m->few_steps == 1 ? ROUND_STEPS : 0;
+}
+
 static int time_module(void *context, const struct module *module, double *time_s, struct status *st)
 {
     struct module_job *m = context;
@@ -236,7 +248,7 @@ static int time_module(void *context, const struct module *module, double *time_
     int code = lower_init(&lower, module, &m->placement, &m->options, st);
     if (code == 0)
         code = lower_time(&lower, time_s, st);
-    m->unsteady = m->unsteady || lower.unsteady;
+    find_unsteady(m, &lower);
     lower_free(&lower);
     return code;
 }
@@ -340,7 +352,7 @@ int module_job_settle(struct job *job, const struct trace *trace, bool *again, d
 {
     struct module_job *m = job->state;
     int code = lower_settle(&m->lower, trace, again, more_s, st);
-    m->unsteady = m->unsteady || m->lower.unsteady;
+    find_unsteady(m, &m->lower);
     *again = *again || m->unsteady;
     return code;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The workload "module", and its results other than times: MFU, tokens per second, memory. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +209,7 @@ static int module_describe(const struct job *job, const struct trace *trace, str
         RESULT_PUT(result->strategy, m->step.strategy);
     int code = lower_more_steps(&m->lower, &job->program, &more_steps, st);
     result->steps += code == 0 ? more_steps : 0;
+    result->left_out_frac = m->lower.off_frac > 0 ? m->lower.off_frac : NAN;
     overlapped.overlapped = true; /* text order with everything synchronous is one bound, this is the other */
     if (code == 0 && !m->module.scheduled)
         code = module_job_time(m, &overlapped, &result->overlapped_s, st);
