@@ -43,6 +43,8 @@ int step_bound_open(struct step_bound *step, const struct point *point, struct c
  * the computes counts, since where mesh axes share an axis of the slice, one may use links that another leaves free.
  * The shares are empirical: among 1,500 points of small models on 16 and 32 chips none took less than 1.00 of the sum
  * where every mesh axis has physical axes of its own, 0.97 where all collectives are synchronous, and 0.76 otherwise.
+ * Loops as XLA writes them by default count as synchronous: among 440 points of Llama 8B and 70B on 16 to 64 chips none
+ * took less than 0.98.
  * Returns 1 if the step's loops would be different there, so that another step has to be opened. */
 #define STEP_WHOLE       0.99
 #define STEP_SYNCHRONOUS 0.95
