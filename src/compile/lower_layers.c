@@ -148,15 +148,13 @@ bool lower_layers_settle(const struct lower *lower, const struct trace *trace, d
     return steady;
 }
 
-/* By how much the longest chain grows from the ops [first, next) to the ops [next, end). */
-static int64_t deeper(const int32_t depth[], int32_t first, int32_t next, int32_t end)
+/* The longest chain that ends in a turn. */
+static int32_t deepest(const struct lower *lower, const int32_t depth[], int32_t turn)
 {
-    int32_t before = 0, most = 0;
-    for (int32_t op = first; op < end; op++)
-        *(op < next ? &before : &most) = depth[op] > (op < next ? before : most) ? depth[op]
-                                         : op < next                             ? before
-                                                                                 : most;
-    return most - before;
+    int32_t most = 0;
+    for (int32_t op = lower->turn[turn].first_op; op < end_of(lower, turn); op++)
+        most = depth[op] > most ? depth[op] : most;
+    return most;
 }
 
 /* Steps left out of loops: what follows an op of their standing trip is so much deeper, by what that trip adds to it. */
@@ -186,8 +184,8 @@ int lower_more_steps(const struct lower *lower, const struct program *program, i
     }
     for (int32_t t = 1; t + 1 < lower->turns && code == 0; t++)
         if (lower->turn[t].stands && lower->turn[t].first_op < end_of(lower, t))
-            *steps += lower->options->more_layers *
-                      deeper(depth, lower->turn[t - 1].first_op, lower->turn[t].first_op, end_of(lower, t));
+            *steps += (int64_t)lower->options->more_layers *
+                      (deepest(lower, depth, t) - deepest(lower, depth, t - 1));
     free(depth);
     free(more);
     return code;
