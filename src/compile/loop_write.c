@@ -57,12 +57,12 @@ static struct loop_product windowed_product(const struct loop *loop, int t, int 
 }
 
 /* Begins the step after step t of many that are alike, but for the first ones and the last; returns false if there is none. Of few steps
- * some are left out. */
+ * some are left out, if half of them can be. */
 static bool next_step(struct overlap *o, int *t, int steps)
 {
     enum { FIRST = 2, LAST = 2 };
-    int each = o->options->few_steps, written = FIRST + OVERLAP_TRIPS * each,
-        more = each > 0 ? (steps - written - LAST) / each : 0;
+    int each = o->options->few_steps, written = FIRST + OVERLAP_TRIPS * each, left = steps - written - LAST,
+        more = each > 0 && left >= written ? left / each : 0;
     *t += *t + 1 == written && more > 0 ? 1 + more * each : 1;
     bool of_trip = more > 0 && *t >= FIRST && *t < written;
     o->step = *t < steps ? *t : o->step;
