@@ -90,9 +90,8 @@ struct overlap {
     int32_t *loop_of; /* [instructions] of the entry: the loop that contains it, -1 */
     struct body *body;
     int32_t bodies, room;
-    int32_t self; /* partition-id in the entry, -1 before it is added */
-    int step, trip,
-        more; /* of the loop that is being written: its step; of few steps the trip, -1: none, and those left out */
+    int32_t self;                /* partition-id in the entry, -1 before it is added */
+    int step;                    /* of the loop that is being written */
     int32_t scalar[DTYPE_COUNT]; /* loop_scalar_shape(), -1 before it is made */
     struct status *st;
 };

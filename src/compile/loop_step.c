@@ -47,22 +47,14 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
     return module_add(module, HLO_RESHAPE, NULL, loop_scalar_shape(o, DTYPE_PRED), &slice, 1);
 }
 
-static void label_number(struct overlap *o, const char *key, int number)
-{
-    char text[16];
-    snprintf(text, sizeof text, "%d", number);
-    module_add_label(o->b.module, key, text);
-}
-
 void loop_label(struct overlap *o, const struct loop *loop, int32_t old)
 {
+    char loops[16], step[16];
+    snprintf(loops, sizeof loops, "%d", (int)(loop - o->loop) + 1);
+    snprintf(step, sizeof step, "%d", o->step);
     edit_attribute(&o->edit, old, ATTR_FRONTEND_ATTRIBUTES);
-    label_number(o, "loop", (int)(loop - o->loop) + 1);
-    label_number(o, "step", o->step);
-    if (o->trip >= 0)
-        label_number(o, "trip", o->trip);
-    if (o->more > 0)
-        label_number(o, "more", o->more);
+    module_add_label(o->b.module, "loop", loops);
+    module_add_label(o->b.module, "step", step);
 }
 
 int32_t loop_in_place(struct overlap *o, int32_t before, int32_t value)

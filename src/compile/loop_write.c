@@ -56,29 +56,15 @@ static struct loop_product windowed_product(const struct loop *loop, int t, int 
                                  .last = loop->ring.size - 1};
 }
 
-/* Begins the step after step t of many that are alike, but for the first ones and the last; returns false if there is none. Of few steps
- * some are left out, if half of them can be. */
-static bool next_step(struct overlap *o, int *t, int steps)
-{
-    enum { FIRST = 2, LAST = 2 };
-    int each = o->options->few_steps, written = FIRST + OVERLAP_TRIPS * each, left = steps - written - LAST,
-        more = each > 0 && left >= written ? left / each : 0;
-    *t += *t + 1 == written && more > 0 ? 1 + more * each : 1;
-    bool of_trip = more > 0 && *t >= FIRST && *t < written;
-    o->step = *t < steps ? *t : o->step;
-    o->trip = of_trip ? (*t - FIRST) / each : -1;
-    o->more = o->trip == OVERLAP_TRIPS - 1 ? more : 0;
-    return *t < steps;
-}
-
 /* Pieces 0, -1, -2 ... arrive by +, and 1, 2 ... by -. */
 static void write_windowed_gather(struct overlap *o, const struct loop *loop)
 {
     int32_t own = o->edit.now[module_operand(o->from, loop->collective, 0)], accumulator[LOOP_DOTS];
     o->step = 0;
     int32_t start[] = {-1, send_whole(o, loop, -1, own, -1)}, value[] = {own, loop_arrived(o, start[1])};
-    for (int t = -1; next_step(o, &t, loop->ring.size / 2);) {
+    for (int t = 0; t < loop->ring.size / 2; t++) {
         const struct loop_product product = windowed_product(loop, t, -t, t + 1);
+        o->step = t;
         for (int l = 0; l < 2; l++)
             start[l] = send_whole(o, loop, 1 - 2 * l, value[l], start[l]);
         for (int d = 0; d < loop->dots; d++)
@@ -202,8 +188,9 @@ static int32_t scatter_windowed(struct overlap *o, const struct loop *loop)
     int32_t start[] = {-1, -1};
     int half = loop->ring.size / 2;
     module_label_hbm_bytes(o->b.module, 0);
-    for (int t = -1; next_step(o, &t, half);) {
+    for (int t = 0; t < half; t++) {
         const struct loop_product product = windowed_product(loop, t, half - 1 - t, t - half);
+        o->step = t;
         for (int l = 0; l < 2; l++)
             start[l] = send_whole(o, loop, 1 - 2 * l, sum[l], start[l]);
         loop_scatter_product(o, loop, dot, &product, partial);

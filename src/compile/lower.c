@@ -54,7 +54,7 @@ int lower_append(struct lower *lower, struct program *program, int32_t before, i
     struct program own = lower->program;
     lower->program = *program;
     forget_loops(lower);
-    lower->off_frac = 0;
+    lower->off_frac = -1;
     lower->items = lower->choices = lower->permutes = lower->turns = lower->queued = 0;
     int code = lower_walk(lower, before, after, st);
     *program = lower->program;
@@ -96,14 +96,6 @@ static double trip_s(const struct lower *lower, const struct trace *trace, int32
     return took;
 }
 
-/* Few trips remain after that, or none. */
-static void write_more(struct lower *lower, const struct lowered_loop *loop, bool *again)
-{
-    int64_t more = 2 * loop->written;
-    lower->written[loop->instruction] = (int32_t)(2 * more < loop->trips ? more : loop->trips);
-    *again = true;
-}
-
 /* The number of runs that a loop stands for, counted in runs of the outermost loop. The unwritten trips of an
  * outer loop are covered by the time that it adds itself. */
 static double runs_of(const struct lower *lower, int32_t l)
@@ -119,7 +111,6 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
     double *added_s = calloc((size_t)lower->loops + 1, sizeof *added_s);
     if (!added_s)
         return status_nomem(st);
-    double steps_s = 0, layers_s = 0;
     *again = false;
     *more_s = 0;
     for (int32_t l = lower->loops - 1; l >= 0; l--) {
@@ -129,21 +120,21 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
         int64_t stands = lower_standing_trip(loop->written);
         double before = trip_s(lower, trace, l, stands - 1, added_s);
         double each = trip_s(lower, trace, l, stands, added_s);
+        if (fabs(each - before) > 1e-11 * each + 1e-14 * trace->total_s) {
+            int64_t more = 2 * loop->written; /* few trips remain after that, or none */
+            lower->written[loop->instruction] = (int32_t)(2 * more < loop->trips ? more : loop->trips);
+            *again = true;
+        }
         added_s[l] = (double)(loop->trips - loop->written) * each;
         *more_s += runs_of(lower, l) * added_s[l];
-        if (fabs(each - before) <= 1e-11 * each + 1e-14 * trace->total_s)
-            continue;
-        if (module_at(lower->module, loop->instruction)->opcode == HLO_WHILE)
-            write_more(lower, loop, again);
-        else
-            steps_s += runs_of(lower, l) * (double)(loop->trips - loop->written) * fabs(each - before);
     }
     free(added_s);
-    lower->unsteady = !lower_layers_settle(lower, trace, more_s, &layers_s);
-    double most_s = LOWER_OFF_FRAC * (trace->total_s + *more_s);
-    lower->unsteady = lower->unsteady || !(layers_s <= (lower->options->layer_reach == 0 ? most_s : 0));
-    lower->steps_differ = steps_s > most_s;
-    lower->off_frac = fmax(lower->off_frac, (steps_s + layers_s) / (trace->total_s + *more_s));
+    double off_s = 0, most_frac = lower->options->layer_reach == 0 ? LOWER_OFF_FRAC : 0;
+    bool stand = lower_layers_settle(lower, trace, more_s, &off_s);
+    double total_s = trace->total_s + *more_s;
+    lower->unsteady = !stand || !(off_s <= most_frac * total_s);
+    if (lower->off_frac < 0)
+        lower->off_frac = off_s > 0 ? off_s / total_s : 0;
     return 0;
 }
 

@@ -136,8 +136,8 @@ struct lowered_choice {
 
 struct lowered_share; /* lower_own.h */
 
-/* The share of a model's time by which leaving out layers and steps may change it. It does not hold where something continues
- * from one layer to the next (layer_reach): slack there may be used up layer by layer. */
+/* The share of a model's time by which leaving out layers may change it; 0 where something continues from one layer to the
+ * next (layer_reach), as its slack may be used up layer by layer. */
 #define LOWER_OFF_FRAC 1e-3
 
 /* Pairs of devices of one or more permutes, and the ops that send between them: [first_op, inside_op) over links,
@@ -174,11 +174,11 @@ struct lower {
     int32_t permutes, permutes_room;
     struct lowered_turn *turn;
     int32_t turns;
-    /* Set by lower_settle(): the share by which a time may be off at most, since the last build, because layers and steps
-     * that are left out are taken to last as long as those that are not; whether that is too much, so that the module must
-     * contain more layers, or all steps. */
+    /* Set by lower_settle(): the share by which the time of the first run since the last build may be off, because layers that
+     * are left out are taken to last as long as those that are not; whether that is too much in the last run, so that the
+     * module must contain more layers. */
     double off_frac;
-    bool unsteady, steps_differ;
+    bool unsteady;
     int32_t room[4];
 };
 

@@ -57,51 +57,6 @@ static int walk_while(struct walker *w, const struct frame *f, int32_t instructi
     return code;
 }
 
-/* The last trip ends where the next step begins. */
-static void end_trips(struct walker *w)
-{
-    struct lowered_loop *loop = &w->lower->loop[w->unrolled.open];
-    loop->trip_op[LOWER_TRIPS] = w->program->ops;
-    w->times = loop->times;
-    w->unrolled.open = -1;
-}
-
-static int begin_trips(struct walker *w, int32_t instruction)
-{
-    struct lower *lower = w->lower;
-    int32_t *trip_op = malloc((LOWER_TRIPS + 1) * sizeof *trip_op);
-    if (!trip_op || !GROW(lower->loop, lower->loops, lower->room[1])) {
-        free(trip_op);
-        return status_nomem(w->st);
-    }
-    w->unrolled.open = lower->loops;
-    lower->loop[lower->loops++] = (struct lowered_loop){.instruction = instruction,
-                                                        .parent = -1,
-                                                        .written = LOWER_TRIPS,
-                                                        .times = w->times,
-                                                        .trip_op = trip_op};
-    return 0;
-}
-
-int walker_unrolled(struct walker *w, int32_t instruction)
-{
-    int loop = walker_label(w, instruction, "loop"), trip = walker_label(w, instruction, "trip");
-    if (loop < 0 || (loop == w->unrolled.loop && trip == w->unrolled.trip))
-        return 0;
-    if (w->unrolled.open >= 0 && trip <= 0)
-        end_trips(w);
-    w->unrolled.loop = loop;
-    w->unrolled.trip = trip;
-    if (trip < 0 || (trip == 0 && begin_trips(w, instruction) < 0))
-        return w->st->code;
-    struct lowered_loop *open = &w->lower->loop[w->unrolled.open];
-    int more = walker_label(w, instruction, "more");
-    open->trip_op[trip] = w->program->ops;
-    open->trips = LOWER_TRIPS + more;
-    w->times = open->times * (trip == lower_standing_trip(LOWER_TRIPS) ? 1 + more : 1);
-    return 0;
-}
-
 /* The operand of an instruction that is the state of the collective that it continues or waits for. */
 static struct value in_flight(const struct walker *w, const struct frame *f, int32_t instruction,
                               int32_t collective)

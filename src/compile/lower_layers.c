@@ -157,36 +157,20 @@ static int32_t deepest(const struct lower *lower, const int32_t depth[], int32_t
     return most;
 }
 
-/* Steps left out of loops: what follows an op of their standing trip is so much deeper, by what that trip adds to it. */
-static void deepen(const struct lower *lower, const int32_t depth[], int32_t more[])
-{
-    for (const struct lowered_loop *loop = lower->loop; loop < lower->loop + lower->loops; loop++) {
-        const int32_t *trip = loop->trip_op;
-        if (module_at(lower->module, loop->instruction)->opcode == HLO_WHILE ||
-            trip[3] - trip[2] != trip[2] - trip[1])
-            continue;
-        for (int32_t op = trip[2], before = trip[1]; op < trip[3]; op++, before++)
-            more[op] = (int32_t)(loop->trips - loop->written) * (depth[op] - depth[before]);
-    }
-}
-
 int lower_more_steps(const struct lower *lower, const struct program *program, int64_t *steps,
                      struct status *st)
 {
-    size_t ops = (size_t)program->ops + 1;
-    int32_t *depth = malloc(ops * sizeof *depth), *more = calloc(ops, sizeof *more);
-    int code = depth && more ? 0 : status_nomem(st);
     *steps = 0;
-    if (code == 0) {
-        *steps = -program_depths(program, NULL, depth);
-        deepen(lower, depth, more);
-        *steps += program_depths(program, more, depth);
-    }
-    for (int32_t t = 1; t + 1 < lower->turns && code == 0; t++)
+    if (lower->turns == 0)
+        return 0;
+    int32_t *depth = malloc(((size_t)program->ops + 1) * sizeof *depth);
+    if (!depth)
+        return status_nomem(st);
+    program_depths(program, depth);
+    for (int32_t t = 1; t + 1 < lower->turns; t++)
         if (lower->turn[t].stands && lower->turn[t].first_op < end_of(lower, t))
             *steps += (int64_t)lower->options->more_layers *
                       (deepest(lower, depth, t) - deepest(lower, depth, t - 1));
     free(depth);
-    free(more);
-    return code;
+    return 0;
 }

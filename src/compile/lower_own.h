@@ -17,7 +17,6 @@
 #include "base/stopwatch.h"
 #include "collective/collective.h"
 #include "compile/lower.h"
-#include "compile/pass.h"
 
 /* Walks through the module and appends to the program: the queue begins when the op `before` has ended, if
  * that is not negative; `after` becomes the queue's last op. */
@@ -29,7 +28,7 @@ int lower_order(const struct lower *lower, int32_t computation, int32_t order[],
 
 /* The trip of a loop that stands for those that are not written: the last of the fewest that have two durations to compare,
  * else the one before it, as nothing of a trip that follows goes on beside the last. */
-enum { LOWER_TRIPS = OVERLAP_TRIPS };
+enum { LOWER_TRIPS = 3 };
 static inline int64_t lower_standing_trip(int64_t written)
 {
     return written - (written > LOWER_TRIPS ? 2 : 1);
@@ -38,7 +37,8 @@ static inline int64_t lower_standing_trip(int64_t written)
 /* The last product of the entry, -1 if no layers are missing. */
 int32_t lower_layers_last_dot(const struct lower *lower);
 
-/* After a run: adds the time of the missing layers, and by how much it may be off. False if what is simulated cannot stand for them. */
+/* After a run: adds the time of the missing layers, and by how much that may be off, as those that stand for them differ.
+ * False if what is simulated cannot stand for them. */
 bool lower_layers_settle(const struct lower *lower, const struct trace *trace, double *more_s, double *off_s);
 
 /* Instructions whose rows differ from device to device, as their labels say (hlo/ragged_rows.h). */
@@ -189,14 +189,10 @@ struct walker {
     int32_t loop; /* the loop that is being written, -1 */
     int trip;
     double times, share; /* number of executions represented by one; share of the chips that take part */
-    struct {
-        int loop, trip; /* of the current instruction of an unrolled loop; -1: of no trip */
-        int32_t open;   /* of lower.loop: the trips that are being written; -1 */
-    } unrolled;
-    char phase[8];     /* of the current turn ... */
-    int32_t last_dot;  /* ... and the last product of the module, after which only weights are updated */
-    int layers_before; /* layers missing from the module, below that of the turn */
-    int layers;        /* number that the turn stands for */
+    char phase[8];       /* of the current turn ... */
+    int32_t last_dot;    /* ... and the last product of the module, after which only weights are updated */
+    int layers_before;   /* layers missing from the module, below that of the turn */
+    int layers;          /* number that the turn stands for */
     int standing;
     bool backward;
     int depth;
@@ -310,10 +306,6 @@ double lower_estimate_s(const struct lower *lower, int32_t instruction);
 /* Called before an instruction of the entry: begins a turn at the first product of a layer, and sets the
  * number of layers that it stands for. */
 int walker_turn(struct walker *w, int32_t instruction);
-
-/* Called before an instruction of the entry: of an unrolled loop of few steps those labelled trip="0", "1" and "2" are trips of a loop,
- * the last one standing for more="N" others. */
-int walker_unrolled(struct walker *w, int32_t instruction);
 
 /* Walks all instructions of a computation. A body has its only parameter in `argument`; a call has `caller`
  * and its call site. */

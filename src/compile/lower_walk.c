@@ -173,7 +173,7 @@ int walker_computation(struct walker *w, int32_t computation, struct value argum
     for (int32_t i = 0; i < c->count && code == 0; i++) {
         int32_t at = order ? order[i] : c->first + i, first = w->program->ops;
         f.value[at - c->first] = walker_no_value();
-        if (w->depth == 1 && (walker_turn(w, at) < 0 || walker_unrolled(w, at) < 0))
+        if (w->depth == 1 && walker_turn(w, at) < 0)
             code = w->st->code;
         if (code == 0)
             code = walk_instruction(w, &f, at, &f.value[at - c->first]);
@@ -271,7 +271,6 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
                        .where = WHERE_ALL,
                        .site = -1,
                        .loop = -1,
-                       .unrolled.open = -1,
                        .layers = 1,
                        .last_dot = lower_layers_last_dot(lower),
                        .times = 1,

@@ -268,7 +268,7 @@ static const struct loop *begins(const struct overlap *o, int32_t at)
 static void write_entry(struct overlap *o)
 {
     const struct computation *entry = &o->from->computation[o->from->entry];
-    o->self = o->trip = -1;
+    o->self = -1;
     edit_begin(&o->edit, o->from->entry);
     for (int32_t at = entry->first; at < entry->first + entry->count && o->b.module->error == 0; at++) {
         if (o->loop_of[at] < 0)

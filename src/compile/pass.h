@@ -33,8 +33,8 @@ int pass_reduce_scatters(const struct module *in, struct module *out, int *found
 /* What the backward pass recomputes rather than keeps:
  *   none      only gathers, of values not labelled keep="true": these are gathered again; if labelled apart="true", once for
  *             recomputed users and once for the backward pass itself
- *   products  also all but the results of matmuls without batch dims and of other collectives, as with JAX's
- *             checkpoint_dots_with_no_batch_dims: kernels are recomputed, too
+ *   products  also all but a layer's inputs and the results of matmuls without batch dims and of other collectives, as with
+ *             JAX's checkpoint_dots_with_no_batch_dims in a scan: kernels are recomputed, too
  *   full      everything in a layer except its inputs and values labelled keep="true"
  * Auto, which the caller resolves, is the first of these with which a model fits in HBM. Recomputed instructions are labelled
  * again="true" and stand before their first use; gathers for what is recomputed itself beside="true". */
@@ -83,7 +83,6 @@ int pass_exchange(const struct module *in, struct module *out, struct status *st
  * algorithm. */
 enum overlap_way { OVERLAP_NAIVE, OVERLAP_UNI, OVERLAP_BIDI, OVERLAP_BIDI_HALF, OVERLAP_WAYS };
 
-enum { OVERLAP_TRIPS = 3 }; /* of few steps: the first lets a pace settle, the others are compared */
 struct overlap_options {
     void *context; /* for the functions */
     /* The way for a collective of the module: an all-gather before matmuls, a reduce-scatter or all-reduce after one. */
@@ -96,9 +95,6 @@ struct overlap_options {
     /* Loops as XLA writes them. Uni: the accumulator of a scatter moves first, N permutes instead of N - 1; bidi with
      * N = 4, 6, 8 ...: N / 2 steps of two pieces each, N + 1 permutes. */
     bool xla_loops;
-    /* Of such bidi loops: trips of so many steps are written, the last of them stands for more="N" others, as labelled.
-     * What they compute is wrong. 0: all steps. */
-    int few_steps;
 };
 
 /* Writes matmuls and the collectives beside them as unrolled loops: a gather whose users are all matmuls, a scatter or

@@ -137,7 +137,7 @@ int eval_steps(struct evaluation *e, FILE *out, struct status *st)
     moves.depth = malloc(((size_t)e->program.ops + 1) * sizeof *moves.depth);
     if (!moves.depth)
         return status_nomem(st);
-    program_depths(&e->program, NULL, moves.depth);
+    program_depths(&e->program, moves.depth);
     struct execute_options options = {.on_move = record, .user = &moves};
     int code = evaluation_run(e, &options, st);
     if (code == 0 && moves.nomem)

@@ -315,11 +315,10 @@ int64_t program_transfers(const struct program *program);
 double program_link_bytes(const struct program *program);
 double op_link_bytes(const struct program *program, const struct op *op);
 /* Length of the longest chain of sends over links, each of which waits for the one before. program_depths()
- * also fills depth[ops] with the longest chain that ends with each op; with more[ops], not NULL, ops that have none of it come
- * so much deeper after those that have, as that many sends are left out between them. op_crosses_links(): is an op a send
+ * also fills depth[ops] with the longest chain that ends with each op. op_crosses_links(): is an op a send
  * over links, which counts in a chain? */
 int program_steps(const struct program *program, struct status *st);
-int32_t program_depths(const struct program *program, const int32_t more[], int32_t depth[]);
+int32_t program_depths(const struct program *program, int32_t depth[]);
 bool op_crosses_links(const struct program *program, const struct op *op);
 bool program_has_computes(const struct program *program);
 int program_longest_route(const struct program *program); /* in links */

@@ -92,26 +92,20 @@ double program_link_bytes(const struct program *program)
     return sum;
 }
 
-/* The depth that op `o` gets from one that it waits for. */
-static int32_t depth_after(int32_t before, int32_t o, const int32_t more[], const int32_t depth[])
+int32_t program_depths(const struct program *program, int32_t depth[])
 {
-    return depth[before] + (more && more[o] == 0 ? more[before] : 0);
-}
-
-int32_t program_depths(const struct program *program, const int32_t more[], int32_t depth[])
-{
-    int32_t most = 0, queue = -1; /* the last compute: each waits for the one before it */
+    int32_t most = 0, queue = 0; /* depth of the last compute: each compute waits for the one before it */
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
-        depth[o] = op->kind == OP_COMPUTE && queue >= 0 ? depth_after(queue, o, more, depth) : 0;
+        depth[o] = op->kind == OP_COMPUTE ? queue : 0;
         for (int32_t a = 0; a < op->afters; a++) {
-            int32_t after = depth_after(program->after[op->first_after + a].op, o, more, depth);
-            if (after > depth[o])
-                depth[o] = after;
+            int32_t before = program->after[op->first_after + a].op;
+            if (depth[before] > depth[o])
+                depth[o] = depth[before];
         }
         depth[o] += op_crosses_links(program, op);
         if (op->kind == OP_COMPUTE)
-            queue = o;
+            queue = depth[o];
         if (depth[o] > most)
             most = depth[o];
     }
@@ -123,7 +117,7 @@ int program_steps(const struct program *program, struct status *st)
     int32_t *depth = malloc(((size_t)program->ops + 1) * sizeof *depth);
     if (!depth)
         return status_nomem(st);
-    int32_t most = program_depths(program, NULL, depth);
+    int32_t most = program_depths(program, depth);
     free(depth);
     return most;
 }

@@ -108,7 +108,7 @@ static struct order *ops_by_step(const struct program *program)
         free(depth);
         return NULL;
     }
-    program_depths(program, NULL, depth);
+    program_depths(program, depth);
     for (int32_t o = 0; o < program->ops; o++)
         order[o] = (struct order){o, program->op[o].stage, depth[o], program->op[o].step};
     qsort(order, ops, sizeof *order, by_step);

@@ -121,7 +121,7 @@ static void print_bracket(const struct result result[], int results, FILE *out)
                 widest_frac * 100);
 }
 
-/* Layers and steps that do not repeat themselves. */
+/* Layers that do not repeat themselves. */
 static void print_left_out(const struct result result[], int results, FILE *out)
 {
     double most_frac = 0;
@@ -129,7 +129,7 @@ static void print_left_out(const struct result result[], int results, FILE *out)
         most_frac = fmax(most_frac, result[i].left_out_frac);
     if (most_frac > 0)
         fprintf(out,
-                "# layers and steps of loops that are not simulated are taken to last as those that are: at "
+                "# layers that are not simulated are taken to last as those that are: at "
                 "most %.2g %% off, "
                 "judged by how these differ; --unroll simulates all\n",
                 most_frac * 100);

@@ -57,7 +57,7 @@ static int by_step_and_op(const void *a, const void *b)
 static void gather_steps(struct steps *all)
 {
     const struct program *program = all->run->timing.program;
-    program_depths(program, NULL, all->depth);
+    program_depths(program, all->depth);
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
         bool send = op->kind == OP_SEND;

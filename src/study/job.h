@@ -48,7 +48,7 @@ unsigned workload_kind(const char *op);
 
 /* Options of a job besides its point; zeroed: all results, of the whole program. */
 struct job_options {
-    /* A few of a model's equal layers may stand for all, as long as the times are the same. */
+    /* A few of a model's equal layers may stand for all, as long as their times are the same, or nearly (lower.h). */
     bool few_layers;
     bool time_only; /* communication alone is not simulated */
     bool brief;     /* only the times of the run are filled in */

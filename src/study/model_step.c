@@ -233,7 +233,6 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         .way = way_of,
         .ring = lay_ring,
         .chunks = point->schedule.all_reduce == REDUCE_CHUNKS ? point->schedule.chunks : 0,
-        .few_steps = step->few_steps,
         .xla_loops = point->schedule.loop == LOOP_XLA || has_windowed(step)};
     const struct model_experts *experts = step->model.experts;
     bool all = point->schedule.async == ASYNC_ALL;

@@ -31,7 +31,6 @@ struct model_step {
     struct model model; /* inputs and outputs; its module has become the base */
     struct module base;
     bool of_chain;
-    int few_steps;                 /* as struct overlap_options has it */
     enum overlap_way asked;        /* OVERLAP_WAYS: auto */
     enum overlap_way *way;         /* [base.instructions] of each collective */
     bool *ahead;                   /* [base.instructions] gathers that --prefetch starts ahead: never loops */

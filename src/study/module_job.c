@@ -93,7 +93,6 @@ static void set_layers(struct module_job *m, const struct job *job)
 static int open_step(struct module_job *m, const struct job *job, struct status *st)
 {
     int code = model_step_open(&m->step, job->point, &m->model, &job->machine.mesh, st);
-    m->step.few_steps = m->few_steps;
     return code < 0 ? code : model_step_write(&m->step, NULL, &m->module, st);
 }
 
@@ -130,7 +129,6 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     if (job->options.few_layers && !point->schedule.unroll) {
         m->model.layers_most = FIRST_LAYERS + 2 * point->schedule.prefetch;
         m->model.same_time = true;
-        m->few_steps = 1;
     }
     snprintf(m->path, sizeof m->path, "%s", point->work.file);
     int code = option_check(point, ON_MODEL, "a model", st);
@@ -139,12 +137,11 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     return code < 0 ? code : open_step(m, job, st);
 }
 
-/* Opens it again with all steps of loops, or with twice as many layers. */
+/* Opens it again with twice as many layers. */
 static int add_layers(struct module_job *m, const struct job *job, struct status *st)
 {
     m->unsteady = false;
-    if (m->step.few_steps == m->few_steps)
-        m->model.layers_most *= 2;
+    m->model.layers_most *= 2;
     model_step_free(&m->step);
     lower_free(&m->lower);
     module_free(&m->module);
@@ -232,15 +229,6 @@ static void choice_free(struct choice *choice)
     model_step_free(&choice->step);
 }
 
-/* Steps that differ because hops do so are alike after a row of chips. */
-static void find_unsteady(struct module_job *m, const struct lower *lower)
-{
-    enum { ROUND_STEPS = 8 };
-    m->unsteady = m->unsteady || lower->unsteady || lower->steps_differ;
-    if (lower->steps_differ && m->few_steps == m->step.few_steps)
-        m->few_steps = m->few_steps == 1 ? ROUND_STEPS : 0;
-}
-
 static int time_module(void *context, const struct module *module, double *time_s, struct status *st)
 {
     struct module_job *m = context;
@@ -248,7 +236,7 @@ static int time_module(void *context, const struct module *module, double *time_
     int code = lower_init(&lower, module, &m->placement, &m->options, st);
     if (code == 0)
         code = lower_time(&lower, time_s, st);
-    find_unsteady(m, &lower);
+    m->unsteady = m->unsteady || lower.unsteady;
     lower_free(&lower);
     return code;
 }
@@ -352,7 +340,7 @@ int module_job_settle(struct job *job, const struct trace *trace, bool *again, d
 {
     struct module_job *m = job->state;
     int code = lower_settle(&m->lower, trace, again, more_s, st);
-    find_unsteady(m, &m->lower);
+    m->unsteady = m->unsteady || m->lower.unsteady;
     *again = *again || m->unsteady;
     return code;
 }

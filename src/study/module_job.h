@@ -20,8 +20,7 @@ struct module_job {
     bool of_model;
     struct model_step step;     /* of a model, or a matmul: the source of the module */
     struct model_options model; /* of a model: how much of it is built */
-    int few_steps;              /* of a trip of its loops; 0: all steps are written */
-    bool unsteady;              /* layers, or these steps, have to be added to it */
+    bool unsteady;              /* layers have to be added to it */
     double chip_hour_usd;       /* of a model: NaN without a price */
     char path[HLO_PATH];        /* the file that was read */
     char devices[HLO_PATH];     /* of HLO text: devices.csv beside it, which may not exist */
