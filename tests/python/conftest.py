@@ -37,7 +37,7 @@ def interrupted():
 
     def run(code, *arguments, alone_s, most_s):
         process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # in the background it is ignored
+                                   text=True)
         process.stdout.readline()
         time.sleep(alone_s)
         assert process.poll() is None
