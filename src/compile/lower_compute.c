@@ -25,11 +25,10 @@ struct step_labels walker_step(const struct walker *w, int32_t instruction)
                                 module_has_label(w->module, instruction, "issue=\"data\"")};
 }
 
-/* The layer of an instruction, counted in the whole model. */
-static int32_t layer_of(const struct walker *w, int32_t instruction)
+/* The layer with a label, counted in the whole model. */
+static int32_t layer_of(const struct walker *w, int32_t layer)
 {
     const struct lower *lower = w->lower;
-    int layer = lower->options->more_layers ? walker_label(w, instruction, "layer") : 0;
     bool above = w->backward ? layer + lower->options->layer_reach + 1 >= lower->turn[lower->turns - 1].layer
                              : layer > w->standing; /* else it remains from the pass before */
     return layer > 0 ? layer + (above ? w->layers_before : 0) : 0;
@@ -42,6 +41,7 @@ struct lowered *walker_item(struct walker *w, int32_t instruction)
         status_nomem(w->st);
         return NULL;
     }
+    int32_t built_layer = lower->options->more_layers ? walker_label(w, instruction, "layer") : 0;
     struct lowered *item = &lower->item[lower->items++];
     *item = (struct lowered){.instruction = instruction,
                              .times = w->times * w->share,
@@ -50,9 +50,8 @@ struct lowered *walker_item(struct walker *w, int32_t instruction)
                              .wait_op = -1,
                              .queue_op = -1,
                              .beside = -1,
-                             .layer = layer_of(w, instruction),
-                             .built_layer =
-                                 lower->options->more_layers ? walker_label(w, instruction, "layer") : 0,
+                             .built_layer = built_layer,
+                             .layer = layer_of(w, built_layer),
                              .layers = w->layers,
                              .backward = w->backward};
     return item;
