@@ -26,11 +26,8 @@ static void number_group(const struct direct *d, int32_t position[])
 {
     const struct walk *walk = d->walk;
     const struct slice *slice = walk->program->slice;
-    for (int chip = 0; chip < slice->chips; chip++) {
-        position[chip] = d->to[0][chip] < 0 ? -1 : 0;
-        for (int r = 0; r < walk->rings && position[chip] >= 0; r++)
-            position[chip] = position[chip] * walk->ring[r]->n + ring_piece(walk->ring[r], slice, chip);
-    }
+    for (int chip = 0; chip < slice->chips; chip++)
+        position[chip] = d->to[0][chip] < 0 ? -1 : rings_piece(walk->ring, walk->rings, slice, chip);
 }
 
 /* Elements that a chip sends to the chip at the current offset; 0 if it is in no group. */

@@ -71,12 +71,9 @@ static void number_places(struct walk *walk, int first, const int n[])
             walk->index[chip_at(walk, first, n, place)] = place / stride % n[m];
         walk->var[walk_turn(first, m)] = program_var_table(program, n[m], walk->index);
     }
-    for (int place = 0; place < program->slice->chips; place++) {
-        int chip = chip_at(walk, first, n, place), piece = 0;
-        for (int r = 0; r < COLLECTIVE_RINGS; r++)
-            piece = piece * walk->ring[r]->n + ring_piece(walk->ring[r], program->slice, chip);
-        walk->index[place] = piece;
-    }
+    for (int place = 0; place < program->slice->chips; place++)
+        walk->index[place] =
+            rings_piece(walk->ring, COLLECTIVE_RINGS, program->slice, chip_at(walk, first, n, place));
     walk->pieces[first].table = program_index_table(program, walk->index);
 }
 

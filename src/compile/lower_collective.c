@@ -161,11 +161,7 @@ void lower_set_rings(const struct lower *lower, int32_t instruction, const struc
 
 int lower_root(const struct lower *lower, const struct layout *layout, const struct collective_spec *spec)
 {
-    int root = 0;
-    for (int r = 0; r < spec->rings; r++)
-        root =
-            root * spec->ring[r]->n + ring_piece(spec->ring[r], lower->placement->slice, layout->root_chip);
-    return root;
+    return rings_piece(spec->ring, spec->rings, lower->placement->slice, layout->root_chip);
 }
 
 /* Builds all collectives but permutes: on the rings of its groups, after the exchange within chips. */

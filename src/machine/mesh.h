@@ -169,6 +169,9 @@ static inline int ring_piece(const struct ring *ring, const struct slice *slice,
     return ring->piece ? ring->piece[chip] : ring_position(ring, slice, chip);
 }
 
+/* The number of a chip's piece on several rings: its pieces on all of them, row by row. */
+int rings_piece(const struct ring *const ring[], int rings, const struct slice *slice, int chip);
+
 /* Is every step a single link that no other ring of the kind uses? With `closes` a line is walked as a ring,
  * and only a line along an axis returns over its own links. */
 static inline bool ring_is_of_links(const struct ring *ring, bool closes)

@@ -396,6 +396,14 @@ int ring_of_loop(struct ring *ring, const struct mesh *mesh, const struct axis_l
     return ring_over(ring, mesh, list, mesh->order == DEVICE_ORDER_RING, st);
 }
 
+int rings_piece(const struct ring *const ring[], int rings, const struct slice *slice, int chip)
+{
+    int piece = 0;
+    for (int r = 0; r < rings; r++)
+        piece = piece * ring[r]->n + ring_piece(ring[r], slice, chip);
+    return piece;
+}
+
 int ring_next(const struct ring *ring, const struct slice *slice, int chip)
 {
     if (ring->axis < 0)

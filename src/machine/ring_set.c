@@ -78,10 +78,10 @@ bool ring_set_has_choice(const struct mesh *mesh, const struct axis_list *list)
 
 int ring_set_piece(const struct ring_set *set, const struct slice *slice, int chip)
 {
-    int piece = 0;
+    const struct ring *ring[COLLECTIVE_RINGS];
     for (int r = 0; r < set->rings; r++)
-        piece = piece * set->ring[r].n + ring_piece(&set->ring[r], slice, chip);
-    return piece;
+        ring[r] = &set->ring[r];
+    return rings_piece(ring, set->rings, slice, chip);
 }
 
 void ring_set_positions(const struct ring_set *set, const struct mesh *mesh, const struct axis_list *list,
