@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * model: experts. A mixture of experts: every token goes to top-k of E experts, which live on the devices of one mesh
- * axis, and back.
+ * model: experts. A mixture of experts: every token goes to top-k of E experts, which are spread over the devices of a
+ * mesh axis, and the results come back.
  *
  *     model: experts
  *     experts: 8
  *     top-k: 2
- *     tokens: 6                 of a device
- *     capacity-factor: 1.25     an expert takes ceil(tokens top-k n / E x factor) rows of each sender, n devices on the axis;
- *                               none: it takes all that comes
- *     capacity-by: receiver     or sender: ceil(tokens top-k / E x factor) rows of each sender
- *     products: ragged          of the rows that come; or dropped: of as many as the capacity has room for, which all are sent
- *     layers: [2, 8, 2]         sizes of an expert: its input's first
- *     activation: gelu          between its products
- *     expert-axis: ep           all other axes have tokens of their own, and the same experts
+ *     tokens: 6                 per device
+ *     capacity-factor: 1.25     an expert takes at most ceil(tokens top-k n / E x factor) rows from each sender (n: the devices
+ *                               of the axis); none: it takes all
+ *     capacity-by: receiver     or sender: at most ceil(tokens top-k / E x factor) rows from each sender
+ *     products: ragged          multiply the rows received; or dropped: the whole capacity is sent and multiplied
+ *     layers: [2, 8, 2]         the widths of an expert, that of its input first
+ *     activation: gelu          between the matmuls of an expert
+ *     expert-axis: ep           devices along the other axes have other tokens, but the same experts
  *     routing: {draw: zipf, exponent: 1.2, seed: 1}
- *     router: true              gates are the softmax of a product; else they are an input
+ *     router: true              gates are the softmax of a matmul's results; otherwise they are an input
  *     backward: false           forward only
- *     chunks: 1                 rows are sent and multiplied in so many parts, one on its way while another is multiplied
- *     exchange: ragged          or gather, weights, loop: forward only, of one expert a token, whose gate is 1; nothing is dropped
- *     chunk-tokens: 128         of exchange: loop: rows that a device sends at once
+ *     chunks: 1                 rows are sent and multiplied in so many parts: while one is multiplied, another is sent
+ *     exchange: ragged          or gather, weights, loop: forward only, top-k 1, gates of 1; nothing is dropped
+ *     chunk-tokens: 128         exchange: loop: the number of rows that a device sends at once
  *     dtype: f32
  *
- * What a device runs (facts of the course): entry (token t, slot s) is number t top-k + s. Entries are sent in the
- * order of dispatch.h. Three small all-to-alls tell how many rows come from where, where to put what is sent, and
- * where results go back to; then rows, gates and local experts are sent, into capacity x E rows; where only times are
- * asked for, into as many as come to the device that gets most, since no more pass through its HBM. These are sorted
- * by expert, multiplied, sent back, and summed into tokens; what was dropped stays 0.
+ * What a device runs: token t and slot s are entry t top-k + s. Entries are sent in the order of a dispatch
+ * (routing.h). Three small all-to-alls exchange the number of rows, the offsets at which the receivers put them, and
+ * the offsets to which results return. Then rows, gates and local experts are sent to a buffer of capacity x E rows;
+ * without a capacity, or if only times are needed, of as many rows as any device receives, since no more pass through
+ * HBM. There they are sorted by expert and multiplied; the results are sent back, and added up by token. Dropped
+ * entries add 0.
  *
- * Three other ways to the same sums. gather: every device gets all tokens of its group, multiplies those for its
- * experts, and the results are scattered. weights: the tokens stay where they are; each expert's weights are sent to
- * all, one after the other. loop: all-to-alls of so many rows at once, until a flag that is summed over the devices
- * says that nothing is left to send.
+ * There are three other ways to compute the same sums. gather: every device gathers all tokens of its group and
+ * multiplies those for its experts, and the results are reduce-scattered. weights: tokens stay where they are, and the
+ * weights of one expert after the other are sent to all devices. loop: all-to-alls of a fixed number of rows, until a
+ * flag, summed over the devices, says that no rows are left.
  */
 #include <stdio.h>
 

@@ -30,7 +30,7 @@ struct experts_loads {
 int experts_loads_count(struct experts_loads *loads, const struct model_experts *experts, struct status *st);
 void experts_loads_free(struct experts_loads *loads);
 
-/* The one with most rows; of several the first. */
+/* The load with most rows kept; of equal ones the first. */
 const struct load *experts_hottest(const struct load load[], int count);
 
 #endif

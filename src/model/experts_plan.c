@@ -96,8 +96,8 @@ static int read_routing(const struct experts *x, const struct node *node, const 
     return routing_limit(&of->routing, st);
 }
 
-/* If the same model runs on more devices, joins the routings of their tokens, in the order of the whole
- * batch. */
+/* The routing on one device of a model that also runs on a mesh: the routings of the mesh's devices, joined
+ * in the order of the whole batch. */
 static int join_routing(const struct experts *x, const struct routing *like, struct routing *one,
                         struct status *st)
 {
@@ -166,8 +166,8 @@ static int64_t most_rows(const struct experts *x, int64_t come[])
     return most;
 }
 
-/* A device has room for the capacity of its experts; without a capacity, for the rows received. Only received
- * rows are moved, unless all of the room is multiplied. */
+/* A device has room for the capacity of its experts; without a capacity, for as many rows as any device
+ * receives. If only times are needed, buffers are no larger than that, unless the whole capacity is sent. */
 static int find_buffer(struct experts *x, struct status *st)
 {
     const struct model_experts *e = x->model->experts;
@@ -228,7 +228,8 @@ double *experts_give(struct experts *x, const char *name, const char *what, int6
     return given->data;
 }
 
-/* "order"; of several plans and chunks "order4", "order2", "order4_2": the layer's, the chunk's, both. */
+/* The name of an input: "order"; "order4" of layer 4 if there are several plans, "order2" of chunk 2 if there are several
+ * chunks, "order4_2" with both. */
 static char *number_name(const struct experts *x, const char *stem, int chunk, char name[static TENSOR_NAME])
 {
     int n = snprintf(name, TENSOR_NAME, "%s", stem);
@@ -252,7 +253,7 @@ static int32_t give_chunk(struct experts *x, const char *stem, const char *what,
     return made;
 }
 
-/* The inputs of a chunk. `local` is the expert of each sent row, among those of its device. */
+/* The inputs of a chunk. `local` is the expert of each sent row, counted on its own device. */
 static void declare_chunk(struct experts *x, int c, const struct dispatch *part)
 {
     const struct routing *r = &experts_routed(x)->routing;
@@ -278,8 +279,8 @@ int experts_count_chunk(const struct experts *x, struct chunk *chunk, struct sta
     return 0;
 }
 
-/* Declares gates, which are trained; with a router, the position of an entry's logit among those of its
- * device: [tokens][experts], row by row. */
+/* Declares gates, which are trained; with a router instead the index of each entry's logit in the device's
+ * logits [tokens][experts]. */
 static void declare_gates(struct experts *x)
 {
     struct routed *of = experts_routed(x);

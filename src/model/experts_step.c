@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Experts by an exchange of rows: the work of a device, and its results on their way back. */
+/* Experts by an exchange of rows: what a device sends to the experts, what they compute, and what they send back. */
 #include "model/experts.h"
 
 /* An array of equal elements. */
@@ -8,7 +8,7 @@ static int32_t filled(struct builder *b, enum dtype_id dtype, double value, cons
     return build_broadcast(b, build_scalar(b, dtype, value), dim, dims, NULL);
 }
 
-/* softmax over the chosen logits only, entry by entry */
+/* The gate of each entry: softmax over the logits of the token's chosen experts only. */
 static int32_t softmax_gates(struct experts *x, const struct given *g, int32_t logit)
 {
     static const struct dot_dims matmul = {.contracted = 1, .contract = {{1}, {0}}};
@@ -32,7 +32,8 @@ static int32_t sums_before(struct builder *b, int32_t in, int64_t n)
                         1);
 }
 
-/* Offsets and sizes of one direction: source and destination of rows, and the numbers received. */
+/* One direction, for each peer: the offsets of rows at the sender and at the receiver, and the number of rows
+ * sent and received. */
 struct way {
     int32_t offset[2], size[2];
 };
@@ -56,8 +57,8 @@ static void exchange_sizes(struct experts *x, const struct chunk *chunk, struct 
     trip->back = (struct way){{begin, build_all_to_all(b, chunk->offset, &x->over, 0)}, {come, chunk->size}};
 }
 
-/* Sorts expert and row as one number: rows in the order of their experts. Rows that were not sent have no
- * expert and come last. */
+/* Sorts rows by expert, stably: the keys are expert * buffer + row. Rows that nobody sent have expert
+ * `local`, one more than there are, and come last. */
 struct arrived experts_sort(struct experts *x, int32_t local)
 {
     struct builder *b = x->b;
@@ -72,7 +73,7 @@ struct arrived experts_sort(struct experts *x, int32_t local)
     return made;
 }
 
-/* The experts' products on rows in the order of experts. */
+/* The matmuls of the experts, on rows sorted by expert. */
 int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
                          const struct ragged_rows *mine)
 {
@@ -98,7 +99,7 @@ static int32_t send(struct experts *x, const char *what, int32_t rows, int32_t i
     return build_ragged_all_to_all(x->b, rows, into, way->offset, way->size, &x->over, table);
 }
 
-/* Sends rows to the devices of their experts, with gates and experts. */
+/* Sends the rows of tokens to the devices of their experts, each with its gate and its expert. */
 static void dispatch_rows(struct experts *x, const struct given *g, int32_t gate, const struct chunk *chunk,
                           struct trip *trip)
 {

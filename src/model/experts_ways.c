@@ -2,18 +2,18 @@
 /*
  * Experts of a lone layer without an exchange of ragged rows; no row is dropped.
  *
- * gather, weights: all tokens are gathered, or all weights sent.
+ * gather: all tokens are gathered. weights: all weights are sent.
  *
- * loop: all-to-alls of so many rows each: of a device's chunk every peer gets an equal part, and rows that are too
- * many for it wait for the next trip. Before each trip, and at the end, a flag is summed over the devices: does any
- * still have rows to send? A device that is done sends empty rows on, so that all trips are alike on all devices.
- * Trips are known from the routing, and written out.
+ * loop: all-to-alls of a fixed number of rows, an equal number for every peer; rows in excess of it wait for the next
+ * trip. Before each trip, and after the last, a flag is summed over the devices: does any still have rows to send? A
+ * device without rows goes on sending empty ones, as trips are the same on all devices. Their number follows from the
+ * routing, so the loop is written unrolled.
  */
 #include <stdlib.h>
 
 #include "model/experts.h"
 
-/* The number of rows from a device to position j. */
+/* The number of rows that a device sends to position j of its group. */
 static int64_t rows_to(const struct experts *x, int device, int j)
 {
     const int64_t *routed = experts_routed(x)->routing.routed + (int64_t)device * x->experts;
@@ -23,7 +23,7 @@ static int64_t rows_to(const struct experts *x, int device, int j)
     return rows;
 }
 
-/* The same in one trip, in which at most `each` rows go to each position. */
+/* Those of one trip, if at most `each` rows go to each position per trip. */
 static int64_t rows_in(const struct experts *x, int64_t each, int trip, int device, int j)
 {
     int64_t left = rows_to(x, device, j) - trip * each;
@@ -47,8 +47,8 @@ static int32_t multiply(struct experts *x, const struct given *g, int64_t each, 
     return made;
 }
 
-/* Gathers all tokens of the group on each device: those of other experts come last, and are not multiplied.
- * */
+/* Gathers all tokens of the group on each device; tokens for experts elsewhere are sorted last, and not
+ * multiplied. */
 static int32_t gather_tokens(struct experts *x, const struct given *g, int32_t expert, int32_t first)
 {
     struct builder *b = x->b;
@@ -68,7 +68,8 @@ static int32_t gather_tokens(struct experts *x, const struct given *g, int32_t e
     return build_reduce_scatter(b, made, &x->over, 0);
 }
 
-/* Fetches the weights of expert e: their device sends them to all. */
+/* Fetches the weights of expert e by an all-reduce, to which only the device that holds them adds more than
+ * zeros. */
 static int32_t fetch_weight(struct experts *x, int32_t weights, int layer, int e, int32_t held)
 {
     struct builder *b = x->b;
@@ -104,8 +105,8 @@ static int32_t send_weights(struct experts *x, const struct given *g, int32_t ex
     return sum;
 }
 
-/* Inputs besides x and the weights: the expert of each token, and the experts of a device: the first one, or
- * a flag for each of all. */
+/* The inputs besides x and the weights are the expert of each token, and the experts that a device holds: the
+ * first one (gather), or a flag for every expert (weights). */
 int32_t experts_without_rows(struct experts *x, const struct given *g)
 {
     const struct routing *r = &experts_routed(x)->routing;
@@ -131,8 +132,8 @@ struct loop {
     int trips;
 };
 
-/* Of all trips, one after the other: the token that stands at each place, or one more than there are; and its expert,
- * among those of the device that it goes to, or one more than there are. */
+/* For each place of each trip: the index of its token, and of its expert on the receiving device. Empty
+ * places have the first index that is out of range. */
 static void fill_places(const struct experts *x, const struct loop *l, double *token, double *expert)
 {
     const struct routing *r = &experts_routed(x)->routing;
@@ -154,7 +155,7 @@ static void fill_places(const struct experts *x, const struct loop *l, double *t
             }
 }
 
-/* Declares inputs. `more`: does the device still have rows to send before each trip? */
+/* Declares the inputs. `more` is 1 for each trip before which the device still has rows to send. */
 static void declare(struct experts *x, struct loop *l)
 {
     int64_t places = l->trips * x->at_once;
@@ -170,7 +171,7 @@ static void declare(struct experts *x, struct loop *l)
     }
 }
 
-/* Has any device more rows to send? */
+/* Sums `more` over all devices: 0 if none of them has rows left to send. */
 static int32_t ask(struct experts *x, const struct loop *l, int trip)
 {
     struct builder *b = x->b;
@@ -179,7 +180,7 @@ static int32_t ask(struct experts *x, const struct loop *l, int trip)
     return build_all_reduce(b, own, &x->all);
 }
 
-/* Writes one trip: the part of y from its rows. `padded`: x and a row of zeros, for empty places. */
+/* Writes one trip, and returns what its rows add to y. `padded` is x with a row of zeros, for empty places. */
 static int32_t write_trip(struct experts *x, const struct given *g, const struct loop *l, int trip,
                           int32_t padded)
 {

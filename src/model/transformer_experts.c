@@ -9,7 +9,7 @@ int transformer_read_experts(const struct node *root, struct transformer *t, str
         "d-ff",    "every", "expert-axis",     "routing",     "shared-experts", "first-dense-layers",
         NULL};
     const struct front_key keys[] = {
-        {"d-ff", FRONT_COUNT, .to = &t->expert_ff, .most = 0x1p32}, /* as version 0.1 says it */
+        {"d-ff", FRONT_COUNT, .to = &t->expert_ff, .most = 0x1p32}, /* its name in version 0.1 */
         {"expert-d-ff", FRONT_COUNT, .to = &t->expert_ff, .most = 0x1p32},
         {"every", FRONT_COUNT, .to = &t->every, .most = (double)t->layers},
         {"shared-experts", FRONT_WHOLE, .to = &t->shared, .most = EXPERTS_MOST},
@@ -63,7 +63,7 @@ void step_declare_experts(struct transformer_step *s)
     experts_declare_plans(&s->t->moe);
 }
 
-/* The matrices of a device's experts. */
+/* A weight of the layer, reshaped to one matrix for each expert of the device. */
 static int32_t matrices(struct transformer_step *s, int64_t layer, enum weight_id id)
 {
     int32_t w = step_weight(s, layer, id).value;

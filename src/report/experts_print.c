@@ -55,7 +55,7 @@ static void print_place(const struct experts_report *r, int device, FILE *out)
     fprintf(out, "chip %d %s", chip, slice_print_place(&r->job->machine.slice, chip, place));
 }
 
-/* The exchange that sends tokens to the experts of a layer (0: any layer); NULL if no row has one. */
+/* The row of the exchange that sends tokens to the experts of a layer (0: of any layer); NULL if there is none. */
 static const struct module_row *find_tokens(const struct experts_report *r, const struct module_rows *rows,
                                             int layer)
 {
@@ -123,7 +123,7 @@ static void print_hot(const struct experts_report *r, const struct module_rows *
     fputs("\n", out);
 }
 
-/* Prints the last chip to end, and its work. */
+/* Prints which chip ends last, its load, and what it waited for. */
 static void print_last(const struct experts_report *r, FILE *out)
 {
     const struct trace *trace = &r->run->timing.trace;
@@ -172,7 +172,7 @@ static int print_link(const struct experts_report *r, FILE *out, struct status *
     return st->code;
 }
 
-/* Prints the time of each exchange, and of the matmuls between them: rows by phase and label. */
+/* Prints the times of the exchanges and of the matmuls between them, summed by phase and label. */
 static int print_exchanges(const struct experts_report *r, const struct module_rows *rows, FILE *out,
                            struct status *st)
 {
