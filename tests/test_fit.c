@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fits against certified data of NIST, against data without noise, and, for the intervals, against what they
  * promise: that 95 of 100 hold the truth. */
+#include <gsl/gsl_errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -120,6 +121,25 @@ static void test_refusals(void)
     CU_ASSERT_TRUE(fit_line((double[]){1e6, 3e6}, (double[]){2e-3, 4e-3}, 2, true, &line, &st) < 0);
 }
 
+static int times_handled;
+static void handle(const char *reason, const char *file, int line, int code)
+{
+    (void)reason, (void)file, (void)line, (void)code;
+    times_handled++;
+}
+
+/* A program that uses GSL keeps its handler of errors, and does not see those of a fit. */
+static void test_handler_of_errors(void)
+{
+    gsl_error_handler_t *before = gsl_set_error_handler(handle);
+    refused((double[]){1e6, 1e6}, (double[]){1e-3, 1.1e-3}, 2, "all sizes are 1000000 bytes");
+    struct status st = {0};
+    struct fit_line line;
+    OKAY(fit_line((double[]){1e6, 3e6}, (double[]){2e-3, 4e-3}, 2, false, &line, &st), st);
+    CU_ASSERT_PTR_EQUAL(gsl_set_error_handler(before), handle);
+    CU_ASSERT_EQUAL(times_handled, 0);
+}
+
 static double normal(struct suite_random *r)
 {
     double u = 1 - suite_random_unit(r), v = suite_random_unit(r);
@@ -230,5 +250,5 @@ static void test_machine_one_size(void)
     CU_ASSERT_EQUAL(fit_machine(cases, time_s, 1, &machine, &st), STATUS_INPUT);
 }
 
-SUITE("fit", TEST(test_norris), TEST(test_robust), TEST(test_line), TEST(test_refusals), TEST(test_coverage),
-      TEST(test_machine), TEST(test_machine_one_size))
+SUITE("fit", TEST(test_norris), TEST(test_robust), TEST(test_line), TEST(test_refusals),
+      TEST(test_handler_of_errors), TEST(test_coverage), TEST(test_machine), TEST(test_machine_one_size))

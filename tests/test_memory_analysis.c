@@ -203,18 +203,18 @@ static void source_lines_are_found(void)
               "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n"
               "2 {file_location_id=2 parent_frame_id=2}\n\n"
               "ENTRY %e {\n"
-              "  %a = f32[8] parameter(0), metadata={op_name=\"p[\\'w\\']\"}\n"
+              "  %a = f32[8] parameter(0), metadata={op_name=\"p[\\'w\\']\" source_line=4}\n"
               "  %b = f32[8] negate(%a), metadata={op_name=\"jit(f)/neg\" stack_frame_id=2}\n"
               "  %c = f32[8] negate(%b), metadata={op_name=\"x\" source_file=\"old.py\" source_line=3}\n"
-              "  ROOT %d = f32[8] negate(%c), metadata={stack_frame_id=9}\n}\n",
+              "  ROOT %d = f32[8] negate(%c), metadata={stack_frame_id=9 source_file=\"new.py\"}\n}\n",
               &module);
     OKAY(sources_init(&sources, &module, &st), st);
-    CU_ASSERT_STRING_EQUAL(source_line(&sources, 0, line), "");
+    CU_ASSERT_STRING_EQUAL(source_line(&sources, 0, line), ""); /* the line of no file */
     CU_ASSERT_STRING_EQUAL(source_op_name(&module, 0, line), "p['w']");
     CU_ASSERT_STRING_EQUAL(source_line(&sources, 1, line), "llama/layers.py:120");
     CU_ASSERT_STRING_EQUAL(source_op_name(&module, 1, line), "jit(f)/neg");
     CU_ASSERT_STRING_EQUAL(source_line(&sources, 2, line), "old.py:3");
-    CU_ASSERT_STRING_EQUAL(source_line(&sources, 3, line), "");
+    CU_ASSERT_STRING_EQUAL(source_line(&sources, 3, line), "new.py"); /* there is no frame 9, and no line */
     sources_free(&sources);
     module_free(&module);
 }

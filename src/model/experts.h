@@ -49,9 +49,8 @@ struct experts {
     struct builder *b;
     enum dtype_id key; /* type of the numbers by which rows are sorted */
     int experts, top_k, peers, local;
-    int64_t entries; /* of a device */
-    int64_t buffer,
-        room; /* rows of a receiver per chunk: those of the step's arrays; those allocated in HBM */
+    int64_t entries;      /* of a device */
+    int64_t buffer, room; /* rows of a receiver per chunk: in the arrays of the step; allocated in HBM */
     struct axis_list all; /* all axes */
     int chunks;
     int at; /* index of the current layer's routing */
