@@ -114,7 +114,8 @@ struct lowered_turn {
     int32_t first_op;
     int layer;     /* its label */
     bool backward; /* layers come from the last to the first */
-    bool stands;   /* for the layers that are not in the module */
+    int more;      /* layers that are not in the module, for which it stands */
+    bool last;     /* of its pass that stands for others */
 };
 
 /* A loop at one place of the run. */

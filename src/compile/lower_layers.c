@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A model of many equal layers has a few of them in its module. In each pass the last one from which nothing reaches the end
- * of the pass stands for those that are missing: with `layer_reach` 0 the last but one that comes.
+ * of the pass stands for those that are missing: with `layer_reach` 0 the last but one that comes. Where layers turn out to
+ * differ, more are built, and of ten or more two in five stand for those that are missing, in equal parts.
  *
  * The program is cut into turns, from the first product of a layer to that of the next: with gathers ahead and sums later in
  * between, they repeat themselves all the same. What comes in a turn follows from how far each op is that is under way when
@@ -9,6 +10,9 @@
  * moved by the same time, to the last op, then all that follow are, too: the missing layers take that time each. Equal
  * durations alone would prove nothing: slack that shrinks from layer to layer shows in single ops first. Nor may anything that
  * was issued before be under way still.
+ *
+ * With `layer_reach` 0 no slack outlives its layer. Where chips share links unevenly, layers then repeat themselves in twos or
+ * in sevens, or not at all, about a mean that stays, of which the standard error says how far it may be off.
  */
 #include "compile/lower_own.h"
 
@@ -46,6 +50,15 @@ static bool may_open(const struct walker *w, int32_t instruction)
            module_has_label(w->module, instruction, "what=\"optimizer\"");
 }
 
+/* The number of turns of a pass that stand for the missing ones: two in five, or one. */
+enum { STAND_LEAST = 4 };
+static int standing(const struct lower_options *options)
+{
+    int stand = (options->layers - options->layers_apart) / 5 * 2, most = options->more_layers;
+    bool mean = options->layer_reach == 0 && stand >= STAND_LEAST && stand <= most;
+    return mean ? stand : 1;
+}
+
 int walker_turn(struct walker *w, int32_t instruction)
 {
     struct lower *lower = w->lower;
@@ -64,15 +77,20 @@ int walker_turn(struct walker *w, int32_t instruction)
     if (!GROW(lower->turn, lower->turns, lower->room[3]))
         return status_nomem(w->st);
     bool backward = layer < before || (layer == before && layer == layers);
-    w->standing = backward ? lower->options->layers_apart + 2 + lower->options->layer_reach
-                           : layers - 1 - lower->options->layer_reach;
-    bool stands = layer == w->standing;
-    lower->turn[lower->turns++] = (struct lowered_turn){
-        .first_op = w->program->ops, .layer = layer, .backward = backward, .stands = stands};
+    int stand = standing(lower->options), reach = lower->options->layer_reach;
+    w->standing = backward ? lower->options->layers_apart + 2 + reach : layers - reach - stand;
+    int below = layer <= w->standing ? 0 : layer < w->standing + stand ? layer - w->standing : stand;
+    bool stands = layer >= w->standing && layer < w->standing + stand;
+    w->layers_before = more * below / stand;
+    w->layers = 1 + (stands ? more * (below + 1) / stand - w->layers_before : 0);
+    lower->turn[lower->turns++] =
+        (struct lowered_turn){.first_op = w->program->ops,
+                              .layer = layer,
+                              .backward = backward,
+                              .more = w->layers - 1,
+                              .last = layer == w->standing + (backward ? 0 : stand - 1)};
     strcpy(w->phase, phase);
     w->backward = backward;
-    w->layers_before = layer > w->standing ? more : 0;
-    w->layers = stands ? 1 + more : 1;
     w->times = w->layers;
     return 0;
 }
@@ -120,12 +138,23 @@ static bool nothing_outlasts(const struct lower *lower, const struct trace *trac
 static bool stand_for_all(const struct lower *lower)
 {
     int middle = (lower->options->layers_apart + lower->options->layers + 1) / 2;
-    int32_t own = 0, standing = 0;
+    int32_t own = 0, stand = 0;
     for (int32_t i = 0; i < lower->items; i++) {
-        standing += lower->item[i].layers > 1 && lower->item[i].layer > 0;
+        stand += lower->item[i].layers > 1 && lower->item[i].layer > 0;
         own += lower->item[i].built_layer == middle;
     }
-    return own == standing;
+    return standing(lower->options) * own == stand;
+}
+
+/* By how much the mean of the turns that stand, of which `last` is the last, may be off: two standard errors. Infinite if
+ * there are too few. */
+static double mean_off_s(const struct lower *lower, const struct trace *trace, int32_t last)
+{
+    int stand = standing(lower->options);
+    double sum2 = 0, mean_s = (end_s(lower, trace, last) - end_s(lower, trace, last - stand)) / stand;
+    for (int32_t t = last; t > last - stand; t--)
+        sum2 += pow(end_s(lower, trace, t) - end_s(lower, trace, t - 1) - mean_s, 2);
+    return stand >= STAND_LEAST ? 2 * sqrt(sum2 / (stand - 1) / stand) : INFINITY;
 }
 
 bool lower_layers_settle(const struct lower *lower, const struct trace *trace, double *more_s, double *off_s)
@@ -133,17 +162,17 @@ bool lower_layers_settle(const struct lower *lower, const struct trace *trace, d
     int more = lower->options->more_layers, compared = lower->options->layer_reach + 2;
     bool steady = more == 0 || stand_for_all(lower);
     for (int32_t t = 1; t + 1 < lower->turns; t++) {
-        if (!lower->turn[t].stands || lower->turn[t].first_op == end_of(lower, t))
+        int mean_of = standing(lower->options) == 1 && t > compared ? compared : 1;
+        double moved_s = (end_s(lower, trace, t) - end_s(lower, trace, t - mean_of)) / mean_of, most_s = 0;
+        if (isfinite(moved_s))
+            *more_s += lower->turn[t].more * moved_s;
+        if (!lower->turn[t].last || lower->turn[t].first_op == end_of(lower, t))
             continue;
-        double moved_s = end_s(lower, trace, t) - end_s(lower, trace, t - 1), most_s = 0;
-        if (t > compared)
-            moved_s = (end_s(lower, trace, t) - end_s(lower, trace, t - compared)) / compared;
         steady = steady && nothing_outlasts(lower, trace, t);
         for (int32_t back = 0; back < compared; back++)
             most_s = t - back > 0 ? fmax(most_s, apart_s(lower, trace, t - back, moved_s)) : INFINITY;
-        *off_s += most_s > 1e-11 * fabs(moved_s) + 1e-14 * trace->total_s ? more * most_s : 0;
-        if (isfinite(moved_s))
-            *more_s += more * moved_s;
+        if (most_s > 1e-11 * fabs(moved_s) + 1e-14 * trace->total_s)
+            *off_s += fmin(more * most_s, most_s + more * mean_off_s(lower, trace, t));
     }
     return steady;
 }
@@ -168,9 +197,9 @@ int lower_more_steps(const struct lower *lower, const struct program *program, i
         return status_nomem(st);
     program_depths(program, depth);
     for (int32_t t = 1; t + 1 < lower->turns; t++)
-        if (lower->turn[t].stands && lower->turn[t].first_op < end_of(lower, t))
-            *steps += (int64_t)lower->options->more_layers *
-                      (deepest(lower, depth, t) - deepest(lower, depth, t - 1));
+        if (lower->turn[t].more > 0 && lower->turn[t].first_op < end_of(lower, t))
+            *steps +=
+                (int64_t)lower->turn[t].more * (deepest(lower, depth, t) - deepest(lower, depth, t - 1));
     free(depth);
     return 0;
 }
