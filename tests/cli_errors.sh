@@ -227,6 +227,7 @@ try '--loop does not apply without --strategy uni' run 'bf16[64@x,64] . bf16[64,
 try '--crossover does not apply without --size' compare 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --crossover
 try "--peak 'int8=0flops': a rate must be above 0" run 'int8[64@x,64] . int8[64,64]' --slice 4x4 --peak int8=0flops
 try '--profile does not apply without --published' validate --engines --profile spec
+try "cannot read '/nosuch.csv'" validate --products /nosuch.csv --csv out.csv
 try '--axis does not apply to topology export' topology export --slice 4x4 --axis x
 try '--output does not apply without action export' topology show --slice 4x4 --output out.xml
 try '--offset does not apply together with --perm' eval ppermute --mesh i=2 --input 'arange(2)' --perm 0-1 --offset 1

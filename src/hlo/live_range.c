@@ -329,7 +329,6 @@ static void walk_instruction(struct walk *w, int32_t instruction, const struct f
     else if (i->opcode == HLO_CONDITIONAL || i->opcode == HLO_CALL)
         walk_called(w, instruction);
     else if (!pass_on(w, instruction, frame)) {
-        w->leaves = w->list[instruction];
         if (i->opcode == HLO_PARAMETER)
             make(w, instruction, i->shape, frame->start);
         else
