@@ -377,6 +377,11 @@ static struct cost unlabelled_cost(const struct module *module, int32_t instruct
         double bytes = memory_bytes(module, instruction); /* at least those that it reads and writes in HBM */
         return (struct cost){.hbm_bytes = bytes, .uncosted = !(bytes > 0)};
     }
+    case HLO_SEND:
+    case HLO_SEND_DONE:
+    case HLO_RECV:
+    case HLO_RECV_DONE:
+        return (struct cost){0};
     default:
         break;
     }

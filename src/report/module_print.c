@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/module_print.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +104,33 @@ static void print_sorts(const struct module_rows *rows, FILE *out)
                 sorts);
 }
 
+/* Text does not name its chip. By estimates for its own one, the fastest of its products of bf16 that take
+ * long and are not bound by HBM reaches 0.67 to 0.99 of the peak. */
+static void print_foreign(const struct module_rows *rows, FILE *out)
+{
+    const struct roofline *roofline = &rows->job->options.roofline;
+    const double long_s = 20e-6, least_frac = 0.5, most_frac = 1.02;
+    double frac = 0, peak_flops;
+    struct status no_peak = {0};
+    if (rows->job->options.compute == COMPUTE_ROOFLINE ||
+        roofline_peak(roofline, DTYPE_BF16, &peak_flops, &no_peak) < 0)
+        return;
+    for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
+        struct cost cost = module_cost(module_of(rows), row->instruction);
+        double cycles = module_estimated_cycles(module_of(rows), row->instruction);
+        double least_s = cost.flops / peak_flops,
+               bytes_s = cost.hbm_bytes * roofline->cores / roofline->hbm_Bps;
+        if (cost.product && cost.dtype == DTYPE_BF16 && cycles > 0 && least_s >= fmax(long_s, bytes_s))
+            frac = fmax(frac, least_s * roofline->chip->clock_Hz / cycles);
+    }
+    if (frac > 0 && (frac < least_frac || frac > most_frac))
+        fprintf(
+            out,
+            "# estimates: the fastest large product reaches %.3g %% of the peak of %s: the text seems to be "
+            "compiled for another chip, whose cycles these are; --compute roofline does not use them\n",
+            100 * frac, roofline->chip->name);
+}
+
 static void print_totals(const struct module_rows *rows, FILE *out)
 {
     struct amounts all = {0};
@@ -163,6 +191,7 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
     print_branches(rows, out);
     print_remote(rows, out);
     print_sorts(rows, out);
+    print_foreign(rows, out);
     if (code == 0)
         code = module_print_schedules(rows, out, st);
     return code < 0 ? code : print_uncosted(rows, out, st);
