@@ -89,9 +89,10 @@ static int read_routing(const struct experts *x, const struct node *node, const 
                         struct routed *of, struct status *st)
 {
     of->routing = x->like;
+    of->routing.counted = !x->model->options.numbers && x->exchange == EXCHANGE_RAGGED;
     if (routing_read(&of->routing, node, point->work.file, x->model->options.draw, of->layer, st) < 0)
         return st->code;
-    if (!x->model->options.numbers && x->exchange == EXCHANGE_RAGGED)
+    if (of->routing.counted)
         routing_forget_entries(&of->routing);
     return routing_limit(&of->routing, st);
 }

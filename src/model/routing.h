@@ -39,6 +39,7 @@ struct routing {
     int devices, experts, top_k, peers;
     int64_t tokens; /* of a device */
     int64_t capacity;
+    bool counted;                /* drawn entries are only counted */
     struct routing_entry *entry; /* [devices][tokens * top_k]; NULL if only `routed` is known */
     int64_t *routed, *kept;      /* [devices][experts]: entries */
 };

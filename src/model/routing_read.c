@@ -106,11 +106,10 @@ static int read_counts(struct routing *r, const struct csv_table *table, struct 
     return 0;
 }
 
-static void count_entries(struct routing *r)
+static void count_entries(struct routing *r, int device, const struct routing_entry entry[])
 {
-    int64_t entries = routing_entries(r);
-    for (int64_t i = 0; i < r->devices * entries; i++)
-        r->routed[i / entries * r->experts + r->entry[i].expert]++;
+    for (int64_t i = 0; i < routing_entries(r); i++)
+        r->routed[(int64_t)device * r->experts + entry[i].expert]++;
 }
 
 static int read_file(struct routing *r, const struct node *node, const char *file, int layer, bool counts,
@@ -127,8 +126,8 @@ static int read_file(struct routing *r, const struct node *node, const char *fil
     csv_table_free(&table);
     if (counts)
         routing_forget_entries(r);
-    else if (code == 0)
-        count_entries(r);
+    for (int d = 0; d < r->devices && r->entry && code == 0; d++)
+        count_entries(r, d, r->entry + d * routing_entries(r));
     return code;
 }
 
@@ -224,9 +223,12 @@ static void draw_gates(int top_k, struct generator *generator, struct routing_en
         entry[slot].gate = gate[slot] / sum;
 }
 
+/* Draws the entries of a device, and counts them. Gates that nothing follows in the generator's sequence, and nobody reads, are
+ * not drawn. */
 static int draw_device(struct routing *r, struct law *law, int device, struct generator *generator,
                        struct status *st)
 {
+    struct routing_entry *entry = r->entry + (r->counted ? 0 : device * routing_entries(r));
     struct categorical *categorical = NULL;
     int own = 0;
     if (law->draw == DRAW_HOT) {
@@ -237,14 +239,16 @@ static int draw_device(struct routing *r, struct law *law, int device, struct ge
     if (categorical_init(&categorical, law->weight, r->experts, st) < 0)
         return st->code;
     for (int64_t t = 0; t < r->tokens; t++) {
-        struct routing_entry *first = r->entry + (device * r->tokens + t) * r->top_k;
+        struct routing_entry *first = entry + t * r->top_k;
         if (law->draw == DRAW_EVEN)
             for (int slot = 0; slot < r->top_k; slot++)
                 first[slot].expert = (int32_t)((t * r->top_k + slot) % r->experts);
         else
             draw_experts(r, categorical, generator, first);
-        draw_gates(r->top_k, generator, first);
+        if (!r->counted || law->draw != DRAW_EVEN)
+            draw_gates(r->top_k, generator, first);
     }
+    count_entries(r, device, entry);
     categorical_free(categorical);
     return 0;
 }
@@ -264,8 +268,6 @@ static int draw_all(struct routing *r, const struct node *root, int draw, int la
         code = generator_open(&generator, seed_of(&law, draw, layer), st);
     for (int d = 0; d < r->devices && code == 0; d++)
         code = draw_device(r, &law, d, generator, st);
-    if (code == 0)
-        count_entries(r);
     generator_close(generator);
     free(law.weight);
     return code;
