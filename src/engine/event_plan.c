@@ -324,16 +324,17 @@ static void describe(struct plan *plan, int32_t o)
     bool alike = op->amount.table == NO_TABLE || (plan->program->silent && task->compute);
     task->amount = alike ? op_amount(plan->program, op, 0) : NAN;
     task->delay_s = NAN;
-    task->port = -1;
     task->memory = passes_memory(plan->program, op, plan->sharing);
     task->fills = task->memory && fills_memory(plan->program, op, plan->links_Bps);
     if (task->compute) {
         plan->compute_op[plan->computes++] = o;
         task->delay_s = task->memory ? 0 : task->amount;
-    } else if (op->towards.table == NO_TABLE) {
-        const struct route_info *info = &plan->route_info[op->towards.route];
-        task->delay_s = op->setup_s + info->latency_s;
-        task->port = task->amount > 0 && (!task->memory || (plan->rides && !task->fills)) ? info->port : -1;
+    } else {
+        bool table = op->towards.table != NO_TABLE;
+        const struct route_info *info = table ? NULL : &plan->route_info[op->towards.route];
+        task->delay_s = table ? NAN : op->setup_s + info->latency_s;
+        task->rides = task->amount > 0 && (!task->memory || (plan->rides && !task->fills)) &&
+                      (table || info->port >= 0);
     }
 }
 

@@ -55,7 +55,6 @@ struct task {
     double delay_s;    /* from its start to its next event: for a send setup and latency, for a compute its
                         * seconds; NaN if chips differ */
     double amount;     /* bytes or seconds; NaN if chips differ */
-    int32_t port;      /* port of a send over one link, with equal bytes on all chips, or -1 */
     int32_t arrivals;  /* index in plan.arrivals of a send */
     int32_t deps;      /* number of things it waits for, or DEPS_DIFFER */
     int32_t waiting;   /* chips that take part and have not started yet */
@@ -63,6 +62,7 @@ struct task {
     int32_t done_fans;
     int32_t arrived_fans; /* ... and after them ops that wait for its arrival */
     bool compute;
+    bool rides;    /* a send of equal bytes on all chips, which ride where it goes over one link */
     bool memory;   /* its bytes pass HBM (or a joint): a compute with bytes starts with its flow */
     bool fills;    /* its bytes may fill HBM, beside those of all links (resource.h) */
     uint32_t wave; /* while in flight: the wave for chips that start now; 0 if none is open */
@@ -118,6 +118,13 @@ static inline int32_t plan_route(const struct plan *plan, int32_t op, int32_t ch
 {
     struct towards towards = plan->program->op[op].towards;
     return towards.table == NO_TABLE ? towards.route : plan->program->index_table[towards.table][chip];
+}
+
+/* The link of a send over one link; -1: its route has more, or none. */
+static inline int32_t plan_link(const struct plan *plan, int32_t op, int32_t chip)
+{
+    int32_t port = plan->route_info[plan_route(plan, op, chip)].port;
+    return port < 0 ? -1 : map_out(&plan->map, chip, port);
 }
 
 /* Bytes of a send, seconds of a compute. */

@@ -201,17 +201,20 @@ static bool begin_to_flow(struct run *run, int32_t op, int32_t chip, double star
     return true;
 }
 
-static void begin_each(struct run *run, const struct wave *w)
+/* The chips of a wave begin to flow; with only_paths not those of which plan_link() knows the one link. */
+static void begin_each(struct run *run, const struct wave *w, bool only_paths)
 {
     int32_t ends = 0;
     for (int32_t i = 0; i < w->chips; i++) {
+        if (only_paths && plan_link(&run->plan, w->op, w->chip[i]) >= 0)
+            continue;
         run->here[ends] = w->chip[i];
         ends += !begin_to_flow(run, w->op, w->chip[i], w->start_s, &run->there[ends]);
     }
     run_end(run, w->op, w->start_s, run->here, run->there, ends);
 }
 
-/* Each chip of a wave whose link is idle rides on it, unless HBM may be full at its ends; all other chips become
+/* Each chip of a wave whose one link is idle rides on it, unless HBM may be full at its ends; all other chips become
  * flows. Chips on links of another speed than the first one would end at another time, so they also become flows. */
 static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wave, double *Bps)
 {
@@ -219,23 +222,21 @@ static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wav
     const struct task *task = &run->plan.task[w->op];
     const double *link_Bps = run->plan.map.Bps;
     int32_t riding = 0;
+    if (isnan(task->delay_s))
+        begin_each(run, w, true); /* first, as they may cross the links of others */
     for (int32_t i = 0; i < w->chips; i++) {
-        int32_t link = map_out(&run->plan.map, w->chip[i], task->port);
-        int32_t to = run->plan.map.end[link];
+        int32_t link = plan_link(&run->plan, w->op, w->chip[i]), to;
+        if (link < 0)
+            continue;
+        to = run->plan.map.end[link];
         bool free = !task->memory || run->filling[w->chip[i]] + run->filling[to] == 0;
         if (free && network->rider[link] == RIDER_NONE && (riding == 0 || link_Bps[link] == *Bps)) {
             network->rider[link] = wave;
             *Bps = link_Bps[link];
             riding++;
-            continue;
-        }
-        if (task->memory) {
+        } else {
             begin_to_flow(run, w->op, w->chip[i], w->start_s, &to);
-            continue;
         }
-        uint32_t flow = network_flow_of(network, w->op, w->chip[i], to, w->start_s, task->amount);
-        if (flow)
-            network_join(network, flow, link, run->now_s);
     }
     return riding;
 }
@@ -243,16 +244,14 @@ static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wav
 /* Ends the chips of a wave that still ride. */
 static void alight(struct run *run, const struct wave *w, uint32_t wave)
 {
-    const struct map *map = &run->plan.map;
-    int32_t port = run->plan.task[w->op].port, ends = 0;
+    int32_t ends = 0;
     for (int32_t i = 0; i < w->chips; i++) {
-        int32_t link = map_out(map, w->chip[i], port);
+        int32_t link = plan_link(&run->plan, w->op, w->chip[i]);
+        if (link < 0 || run->network.rider[link] != wave)
+            continue;
+        run->network.rider[link] = RIDER_NONE;
         run->here[ends] = w->chip[i];
-        run->there[ends] = map->end[link];
-        if (run->network.rider[link] == wave) {
-            run->network.rider[link] = RIDER_NONE;
-            ends++;
-        }
+        run->there[ends++] = run->plan.map.end[link];
     }
     run_end(run, w->op, w->start_s, run->here, run->there, ends);
 }
@@ -267,8 +266,8 @@ void run_wave_due(struct run *run, uint32_t wave)
         run_end(run, w.op, w.start_s, w.chip, w.chip, w.chips);
     } else if (w.rides) {
         alight(run, &w, wave);
-    } else if (task->port < 0) {
-        begin_each(run, &w);
+    } else if (!task->rides) {
+        begin_each(run, &w, false);
     } else {
         double Bps = 0;
         if (begin_to_ride(run, &w, wave, &Bps) > 0) {
