@@ -18,16 +18,16 @@
 /* The set of axes with twisted ends; 0 if the slice is a plain torus. */
 static unsigned short_axes(const struct slice *slice)
 {
-    int sorted[SLICE_AXES];
+    int least = slice->span[0];
     unsigned axes = 0;
-    slice_sort_lengths(slice->span, slice->axes, sorted);
-    bool doubled = sorted[2] == 2 * sorted[0] && (sorted[1] == sorted[0] || sorted[1] == sorted[2]);
+    for (int a = 1; a < SLICE_AXES; a++)
+        least = slice->span[a] < least ? slice->span[a] : least;
     for (int a = 0; a < SLICE_AXES; a++) {
-        if (!slice->wrap[a] || !doubled)
+        if (!slice->wrap[a] || (slice->span[a] != least && slice->span[a] != 2 * least))
             return 0;
-        axes |= slice->span[a] == sorted[0] ? 1u << a : 0;
+        axes |= slice->span[a] == least ? 1u << a : 0;
     }
-    return axes;
+    return axes == (1u << SLICE_AXES) - 1 ? 0 : axes;
 }
 
 bool slice_can_twist(const struct slice *slice)

@@ -210,12 +210,16 @@ static int rises(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The softmax of top_k normal numbers, the largest first. */
-static void draw_gates(int top_k, struct generator *generator, struct routing_entry entry[])
+/* The softmax of top_k normal numbers, the largest first; they are drawn even if nobody reads it, as the generator goes on from
+ * them. */
+static void draw_gates(const struct routing *r, struct generator *generator, struct routing_entry entry[])
 {
+    int top_k = r->top_k;
     double gate[EXPERTS_TOP], sum = 0;
     for (int slot = 0; slot < top_k; slot++)
         gate[slot] = -generator_normal(generator);
+    if (r->counted)
+        return;
     qsort(gate, (size_t)top_k, sizeof *gate, rises);
     for (int slot = 0; slot < top_k; slot++)
         sum += gate[slot] = exp(-gate[slot]);
@@ -223,8 +227,7 @@ static void draw_gates(int top_k, struct generator *generator, struct routing_en
         entry[slot].gate = gate[slot] / sum;
 }
 
-/* Draws the entries of a device, and counts them. Gates that nothing follows in the generator's sequence, and nobody reads, are
- * not drawn. */
+/* Draws the entries of a device, and counts them. */
 static int draw_device(struct routing *r, struct law *law, int device, struct generator *generator,
                        struct status *st)
 {
@@ -246,7 +249,7 @@ static int draw_device(struct routing *r, struct law *law, int device, struct ge
         else
             draw_experts(r, categorical, generator, first);
         if (!r->counted || law->draw != DRAW_EVEN)
-            draw_gates(r->top_k, generator, first);
+            draw_gates(r, generator, first);
     }
     count_entries(r, device, entry);
     categorical_free(categorical);
