@@ -171,7 +171,7 @@ if "the program runs on several slices" not in row(slices, "--chip", "v6e", "--s
 
 # cycles of another chip are said to be such: 274,877,906,944 operations in 2,150,056 cycles of 1.75 GHz are 24.3 % of 920 TFLOP/s
 free = (texts + "/programs/mm1_free_v5e_2x2/module.hlo", "--slice", "2x2", "--chip")
-if "# estimates: the fastest large product reaches 24.3 % of the peak of v6e: " not in row(*free, "v6e"):
+if "# estimates: the fastest large matmul reaches 24.3 % of the peak of v6e: " not in row(*free, "v6e"):
     faults.append("cycles of v5e on v6e: " + row(*free, "v6e"))
 if "# estimates" in row(*free, "v5e"):
     faults.append("cycles of v5e on v5e: " + row(*free, "v5e"))

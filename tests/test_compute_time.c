@@ -59,6 +59,8 @@ static const char text[] =
     "  n = s32[4]{0} parameter(7)\n"
     "  product = bf16[8,32]{1,0:S(1)} fusion(s, i, x), kind=kOutput, calls=layer, "
     "backend_config={\"estimated_cycles\":\"7000\"}\n"
+    "  whole = s32[] dot(n, n), lhs_contracting_dims={0}, rhs_contracting_dims={0}, "
+    "backend_config={\"estimated_cycles\":\"9000\"}\n"
     "  unknown = bf16[8,32]{1,0:S(1)} fusion(s, i, x), kind=kOutput, calls=layer, "
     "backend_config={\"estimated_cycles\":\"9223372036854775807\"}\n"
     "  update = bf16[80,16,32]{2,1,0} fusion(s, u, i), kind=kLoop, calls=deep\n"
@@ -158,6 +160,7 @@ static void rules(void)
 {
     double moved_us = 2 * 4194304 / 0.8e12 * 1e6;
     begin(COMPUTE_AUTO);
+    expect("whole", 9, BASIS_ESTIMATE); /* the chip has no rate for s32 */
     expect("product", 7, BASIS_ESTIMATE);
     expect("unknown", (16 * 32 * 2 + 4) / 0.8e12 * 1e6 + 2, BASIS_BYTES); /* 8192 operations take less */
     expect("loop", moved_us + 2, BASIS_BYTES);

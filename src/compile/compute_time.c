@@ -92,8 +92,9 @@ static int auto_time(const struct lower *lower, int32_t instruction, const struc
     double estimate_s = module_estimated_cycles(module, instruction) / roofline->chip->clock_Hz;
     if (cost->product) {
         struct roofline alone = *roofline;
+        struct status no_peak = {0};
         alone.step = false; /* the fit to whole steps contains more than products */
-        if (product_time(cost, &alone, time, st) < 0)
+        if (product_time(cost, &alone, time, isnan(estimate_s) ? st : &no_peak) < 0 && isnan(estimate_s))
             return st->code;
         time->fixed_s = 0;
         double moving_s = roofline_loop_s(roofline, cost->hbm_bytes);

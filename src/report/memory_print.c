@@ -28,8 +28,8 @@ static int print_sums(const struct memory_analysis *m, double limit_bytes, FILE 
     put(&table, "peak of HBM", m->peak_bytes, limit_bytes);
     if (limit_bytes > 0)
         put(&table, "limit of HBM", limit_bytes, limit_bytes);
-    put_elsewhere(&table, "VMEM at most", m->vmem_bytes);
-    put_elsewhere(&table, "CMEM at most", m->cmem_bytes);
+    put_elsewhere(&table, "VMEM, as XLA counts (in place: twice)", m->vmem_bytes);
+    put_elsewhere(&table, "CMEM, as XLA counts (in place: twice)", m->cmem_bytes);
     put_elsewhere(&table, "arguments and outputs on the host", m->host_bytes);
     put_elsewhere(&table, "peak_memory_in_bytes", m->xla_peak_bytes);
     int code = table_end(&table, out, st);

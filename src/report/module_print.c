@@ -104,13 +104,14 @@ static void print_sorts(const struct module_rows *rows, FILE *out)
                 sorts);
 }
 
-/* Text does not name its chip. By estimates for its own one, the fastest of its products of bf16 that take
- * long and are not bound by HBM reaches 0.67 to 0.99 of the peak. */
+/* Text does not name its chip. By estimates for its own one, the fastest of its matmuls of bf16 that take long
+ * and are not bound by HBM reaches 0.67 to 0.99 of the peak. Convolutions may reach less. */
 static void print_foreign(const struct module_rows *rows, FILE *out)
 {
     const struct roofline *roofline = &rows->job->options.roofline;
     const double long_s = 20e-6, least_frac = 0.5, most_frac = 1.02;
     double frac = 0, peak_flops;
+    char name[SOURCE_TEXT];
     struct status no_peak = {0};
     if (rows->job->options.compute == COMPUTE_ROOFLINE ||
         roofline_peak(roofline, DTYPE_BF16, &peak_flops, &no_peak) < 0)
@@ -120,13 +121,14 @@ static void print_foreign(const struct module_rows *rows, FILE *out)
         double cycles = module_estimated_cycles(module_of(rows), row->instruction);
         double least_s = cost.flops / peak_flops,
                bytes_s = cost.hbm_bytes * roofline->cores / roofline->hbm_Bps;
-        if (cost.product && cost.dtype == DTYPE_BF16 && cycles > 0 && least_s >= fmax(long_s, bytes_s))
+        bool matmul = strstr(module_op_name(module_of(rows), row->instruction, name), "dot_general");
+        if (matmul && cost.dtype == DTYPE_BF16 && cycles > 0 && least_s >= fmax(long_s, bytes_s))
             frac = fmax(frac, least_s * roofline->chip->clock_Hz / cycles);
     }
     if (frac > 0 && (frac < least_frac || frac > most_frac))
         fprintf(
             out,
-            "# estimates: the fastest large product reaches %.3g %% of the peak of %s: the text seems to be "
+            "# estimates: the fastest large matmul reaches %.3g %% of the peak of %s: the text seems to be "
             "compiled for another chip, whose cycles these are; --compute roofline does not use them\n",
             100 * frac, roofline->chip->name);
 }
