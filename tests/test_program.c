@@ -185,42 +185,43 @@ static void counts_elements_of_views(void)
     program_free(&program);
 }
 
-/* Each fault is put into a sound program by itself. */
-static void spoil(struct program *p, int fault)
+/* Each fault is put into a sound program by itself. What is said of it? */
+static const char *spoil(struct program *p, int fault)
 {
     switch (fault) {
     case 0:
         p->after[0].op = 1;
-        break;
+        return "op 1: waits for an op that does not come before it";
     case 1:
         p->op[1].where = 7;
-        break;
+        return "op 1: its mask does not exist";
     case 2:
         p->op[0].towards.route = 5;
-        break;
+        return "op 0: its route does not exist";
     case 3:
         p->op[0].amount.each = -1;
-        break;
+        return "op 0: its bytes or seconds are not a finite number of 0 or more";
     case 4:
         p->op[0].amount.each = 1.0 / 0.0;
-        break;
+        return "op 0: its bytes or seconds are not a finite number of 0 or more";
     case 5:
         p->op[0].payload = 9;
-        break;
+        return "op 0: its payload does not exist";
     case 6:
         p->op[2].payload = 0; /* a compute that moves */
-        break;
+        return "op 2: its payload is not of its kind";
     case 7:
         p->payload[0].to.pick[0] = pick_all(); /* takes one chunk, puts five */
-        break;
+        return "op 0: its payload takes and puts different numbers of elements";
     case 8:
         p->op[0].amount.each = 3; /* moves 14 bytes */
-        break;
+        return "op 0: its payload is not what it sends bytes for";
     case 9:
         p->op[2].stage = 2;
-        break;
+        return "op 2: its stage does not exist";
     default:
         p->payload[0].a.pick[0].var = 3;
+        return "op 0: its payload names a variable that does not exist";
     }
 }
 
@@ -231,8 +232,9 @@ static void refuses_what_is_not_sound(void)
         struct program program;
         struct status st = {0};
         write(&program, &slice);
-        spoil(&program, fault);
+        const char *wrong = spoil(&program, fault);
         CU_ASSERT_EQUAL(program_check(&program, &st), STATUS_CHECK);
+        CU_ASSERT_PTR_NOT_NULL(strstr(st.text, wrong));
         program_free(&program);
     }
 }
