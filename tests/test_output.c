@@ -107,6 +107,7 @@ static void faults_are_found_at_the_start(void)
     OKAY(output_open(&output, "/dev/full", &st), st);
     fputs("half", output.file);
     CU_ASSERT_EQUAL(output_commit(&output, &st), STATUS_IO);
+    CU_ASSERT_PTR_NULL(output.file); /* a commit that fails has closed it, too */
     CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "/dev/full"));
     rmdir(folder);
 }
