@@ -38,15 +38,15 @@ struct round {
     int64_t pair[CHIPS_MAX * CHIPS_MAX];
 };
 
-/* Some of the axes in some order, each a ring of its own or all of them one ring. */
-static void make_rings(struct round *r, struct status *st)
+/* Some of the axes in some order, each a ring of its own or all of them one ring; or a ring for each of all. */
+static void make_rings(struct round *r, bool all, struct status *st)
 {
     struct axis_list list = {0};
     int axes = r->mesh.axes.count, first = (int)suite_random(&r->random, (unsigned)axes);
-    int count = 1 + (int)suite_random(&r->random, (unsigned)axes);
+    int count = all ? axes : 1 + (int)suite_random(&r->random, (unsigned)axes);
     for (int i = 0; i < count; i++)
         list.axis[list.count++] = (first + i) % axes;
-    if (suite_random(&r->random, 4) == 0) {
+    if (!all && suite_random(&r->random, 4) == 0) {
         r->spec.rings = 1;
         OKAY(ring_through(&r->ring[0], &r->mesh, &list, st), *st);
     } else {
@@ -297,17 +297,25 @@ static bool break_payload(struct round *r)
     return chosen >= 0;
 }
 
-/* With `broken` one send carries nothing, and the result must be seen to be wrong. */
-static void run_round(int op, unsigned long long seed, bool broken)
+/* With `broken` one send carries nothing, and the result must be seen to be wrong. With `twisted` over all chips of a twisted
+ * torus of these lengths. */
+static void run_round(int op, unsigned long long seed, bool broken, const int twisted[])
 {
     struct round r = {.random = {seed}};
     struct status st = {0};
     struct memory memory, want;
     char shape[SLICE_TEXT], wrap[SLICE_TEXT];
-    random_slice(&r.slice, &r.mesh, &r.random, &st);
-    make_rings(&r, &st);
+    if (twisted)
+        twisted_slice(&r.slice, twisted, &st);
+    if (twisted)
+        OKAY(mesh_init(&r.mesh, &r.slice, NULL, NULL, &st), st);
+    else
+        random_slice(&r.slice, &r.mesh, &r.random, &st);
+    make_rings(&r, twisted, &st);
     find_groups(&r);
     make_spec(&r, op, broken);
+    r.spec.colours = twisted ? 0 : r.spec.colours;
+    r.spec.pattern = twisted ? PATTERN_RINGS : r.spec.pattern;
     program_init(&r.program, &r.slice);
     const struct collective *collective = collective_by_name(op_names[op], &st);
     CU_ASSERT_PTR_NOT_NULL_FATAL(collective);
@@ -350,43 +358,37 @@ static void run_op(int op)
     const char *more = getenv("ICISIM_ROUNDS");
     unsigned long long rounds = more ? strtoull(more, NULL, 10) : ROUNDS;
     for (unsigned long long seed = 0; seed < rounds; seed++)
-        run_round(op, seed * OPS + (unsigned long long)op, false);
+        run_round(op, seed * OPS + (unsigned long long)op, false, NULL);
 }
 
-static void all_gather(void)
+#define TEST_OF(name, op)                                                                                    \
+    static void name(void)                                                                                   \
+    {                                                                                                        \
+        run_op(op);                                                                                          \
+    }
+TEST_OF(all_gather, 0)
+TEST_OF(reduce_scatter, 1)
+TEST_OF(all_reduce, 2)
+TEST_OF(all_to_all, 3)
+TEST_OF(ragged_all_to_all, 4)
+TEST_OF(collective_permute, 5)
+TEST_OF(broadcast, 6)
+
+/* Over all chips of a twisted torus, a ring an axis: there gathers and reductions have rings and numbers of pieces of their
+ * own (src/collective/turns.c). */
+static void twisted(void)
 {
-    run_op(0);
-}
-static void reduce_scatter(void)
-{
-    run_op(1);
-}
-static void all_reduce(void)
-{
-    run_op(2);
-}
-static void all_to_all(void)
-{
-    run_op(3);
-}
-static void ragged_all_to_all(void)
-{
-    run_op(4);
-}
-static void collective_permute(void)
-{
-    run_op(5);
-}
-static void broadcast(void)
-{
-    run_op(6);
+    static const int len[][SLICE_AXES] = {{3, 3, 6}, {3, 6, 3}, {6, 3, 3}, {3, 6, 6}, {6, 3, 6}, {6, 6, 3}};
+    for (unsigned long long seed = 0; seed < 18; seed++)
+        run_round((int)(seed % 3), seed, false, len[seed / 3]);
 }
 
 static void broken_payloads_are_seen(void)
 {
     for (unsigned long long seed = 0; seed < ROUNDS; seed++)
-        run_round((int)(seed % OPS), seed, true);
+        run_round((int)(seed % OPS), seed, true, NULL);
 }
 
 SUITE("collective_data", TEST(all_gather), TEST(reduce_scatter), TEST(all_reduce), TEST(all_to_all),
-      TEST(ragged_all_to_all), TEST(collective_permute), TEST(broadcast), TEST(broken_payloads_are_seen))
+      TEST(ragged_all_to_all), TEST(collective_permute), TEST(broadcast), TEST(twisted),
+      TEST(broken_payloads_are_seen))

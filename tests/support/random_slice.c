@@ -57,6 +57,12 @@ static void lay_over_list(struct mesh *mesh, const struct slice *slice, struct s
     OKAY(mesh_check(mesh, st), *st);
 }
 
+void twisted_slice(struct slice *slice, const int len[], struct status *st)
+{
+    OKAY(slice_init(slice, 3, len, (bool[]){true, true, true}, 45e9, 1e-6, st), *st);
+    OKAY(slice_twist(slice, true, st), *st);
+}
+
 void random_slice(struct slice *slice, struct mesh *mesh, struct suite_random *random, struct status *st)
 {
     int axes, len[SLICE_AXES], chips;
@@ -74,8 +80,7 @@ void random_slice(struct slice *slice, struct mesh *mesh, struct suite_random *r
     if (suite_random(random, 12) == 0) {
         static const int twisted[][SLICE_AXES] = {{3, 3, 6}, {3, 6, 3}, {6, 3, 3}, {3, 6, 6}, {6, 3, 6}};
         const int *some = twisted[suite_random(random, 5)];
-        OKAY(slice_init(slice, 3, some, (bool[]){true, true, true}, 45e9, 1e-6, st), *st);
-        OKAY(slice_twist(slice, true, st), *st);
+        twisted_slice(slice, some, st);
     }
     OKAY(slice_check(slice, st), *st);
     slice->reduce_Bps = 17e9 * (double)suite_random(random, 2); /* sums at once, or as ops of their own */

@@ -14,6 +14,9 @@
 
 enum { RANDOM_SLICE_CHIPS = 108 };
 
+/* A twisted torus of these three lengths, which wraps. */
+void twisted_slice(struct slice *slice, const int len[], struct status *st);
+
 void random_slice(struct slice *slice, struct mesh *mesh, struct suite_random *random, struct status *st);
 
 #endif
