@@ -199,8 +199,9 @@ static int multiply_dims(struct cursor *c, struct expr_tensor *left, const struc
     long long columns = left->dim[left->dims - 1].n, rows = right->dim[batches].n;
     if (columns != rows)
         return cursor_fail(
-            c, "operand %d has %lld columns, operand %d %lld rows; they are contracted and must agree",
-            operand, columns, operand + 1, rows);
+            c, "operand %d has %lld columns, operand %d %lld rows; they are contracted and must agree%s",
+            operand, columns, operand + 1, rows,
+            right->dims > 2 ? "; a batch dim has a name, in both operands, such as B=8" : "");
     if (left->dims + right->dims - 2 - batches > EXPR_DIMS)
         return cursor_fail(c, "the product has more than %d dims", EXPR_DIMS);
     left->dims--;
