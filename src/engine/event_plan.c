@@ -329,6 +329,7 @@ static void describe(struct plan *plan, int32_t o)
     if (task->compute) {
         plan->compute_op[plan->computes++] = o;
         task->delay_s = task->memory ? 0 : task->amount;
+        task->rides = task->amount > 0 && task->memory && plan->rides && !task->fills;
     } else {
         bool table = op->towards.table != NO_TABLE;
         const struct route_info *info = table ? NULL : &plan->route_info[op->towards.route];

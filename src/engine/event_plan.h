@@ -62,7 +62,8 @@ struct task {
     int32_t done_fans;
     int32_t arrived_fans; /* ... and after them ops that wait for its arrival */
     bool compute;
-    bool rides;    /* a send of equal bytes on all chips, which ride where it goes over one link */
+    bool
+        rides; /* of equal bytes on all chips, which ride: a compute, or a send where it goes over one link */
     bool memory;   /* its bytes pass HBM (or a joint): a compute with bytes starts with its flow */
     bool fills;    /* its bytes may fill HBM, beside those of all links (resource.h) */
     uint32_t wave; /* while in flight: the wave for chips that start now; 0 if none is open */
@@ -120,9 +121,11 @@ static inline int32_t plan_route(const struct plan *plan, int32_t op, int32_t ch
     return towards.table == NO_TABLE ? towards.route : plan->program->index_table[towards.table][chip];
 }
 
-/* The link of a send over one link; -1: its route has more, or none. */
+/* The link of a send over one link, or the compute resource of a compute; -1: the route has more links, or none. */
 static inline int32_t plan_link(const struct plan *plan, int32_t op, int32_t chip)
 {
+    if (plan->task[op].compute)
+        return resource_of(plan->program->slice, RESOURCE_COMPUTE, chip);
     int32_t port = plan->route_info[plan_route(plan, op, chip)].port;
     return port < 0 ? -1 : map_out(&plan->map, chip, port);
 }

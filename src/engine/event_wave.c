@@ -152,16 +152,14 @@ void run_end(struct run *run, int32_t op, double start_s, const int32_t here[], 
 static void seize_rider(struct run *run, int32_t link)
 {
     struct network *network = &run->network;
-    const struct program *program = run->program;
     uint32_t rider = link < 0 ? RIDER_NONE : network->rider[link];
     if (rider == RIDER_NONE || rider == RIDER_FLOWS)
         return;
     struct wave w = *network_wave(network, rider);
     if (!run->plan.task[w.op].memory || w.due_s <= run->now_s)
         return;
-    int32_t from = run->plan.map.start[link], to = run->plan.map.end[link],
-            passed[1 + RESOURCES_MOST] = {link};
-    int links = 1 + op_resources(program, &program->op[w.op], run->plan.sharing, from, to, passed + 1);
+    int32_t from = run->plan.map.start[link], to, passed[1 + RESOURCES_MOST];
+    int32_t links = plan_walk(&run->plan, w.op, from, passed, &to);
     double left_bytes = w.bytes - run->plan.map.Bps[link] * (run->now_s - w.since_s);
     network->rider[link] = RIDER_NONE;
     uint32_t flow = network_flow_of(network, w.op, from, to, w.start_s, left_bytes);
@@ -175,6 +173,7 @@ static void fill_memory(struct run *run, int32_t chip)
     const struct map *map = &run->plan.map;
     if (run->filling[chip]++ > 0)
         return;
+    seize_rider(run, resource_of(run->program->slice, RESOURCE_COMPUTE, chip));
     for (int32_t port = 0; port < 2 * run->program->slice->axes; port++) {
         seize_rider(run, map_out(map, chip, port));
         seize_rider(run, map->in[port * map->chips + chip]);
@@ -220,7 +219,7 @@ static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wav
 {
     struct network *network = &run->network;
     const struct task *task = &run->plan.task[w->op];
-    const double *link_Bps = run->plan.map.Bps;
+    double *link_Bps = run->plan.map.Bps;
     int32_t riding = 0;
     if (isnan(task->delay_s))
         begin_each(run, w, true); /* first, as they may cross the links of others */
@@ -229,6 +228,8 @@ static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wav
         if (link < 0)
             continue;
         to = run->plan.map.end[link];
+        if (task->compute)
+            link_Bps[link] = compute_Bps(run->program, &run->program->op[w->op], to);
         bool free = !task->memory || run->filling[w->chip[i]] + run->filling[to] == 0;
         if (free && network->rider[link] == RIDER_NONE && (riding == 0 || link_Bps[link] == *Bps)) {
             network->rider[link] = wave;
@@ -274,8 +275,8 @@ void run_wave_due(struct run *run, uint32_t wave)
             struct wave *rides = network_wave(&run->network, wave);
             rides->rides = true;
             rides->since_s = run->now_s;
-            rides->bytes = task->amount;
-            rides->due_s = run->now_s + task->amount / Bps;
+            rides->bytes = op_bytes(run->program, &run->program->op[w.op], *w.chip);
+            rides->due_s = run->now_s + rides->bytes / Bps;
             queue_push(&run->queue, rides->due_s, EVENT_WAVE, wave);
             return;
         }
