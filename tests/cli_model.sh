@@ -90,7 +90,7 @@ cat >v3.json <<'END'
  "v_head_dim": 128, "vocab_size": 129280}
 END
 cat >oss.json <<'END'
-{"hidden_size": 2880, "intermediate_size": 2880, "head_dim": 64, "num_attention_heads": 64, "num_key_value_heads": 8,
+{"model_type": "gpt_oss", "attention_bias": true, "hidden_size": 2880, "intermediate_size": 2880, "head_dim": 64, "num_attention_heads": 64, "num_key_value_heads": 8,
  "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"], "num_experts_per_tok": 4,
  "num_hidden_layers": 4, "num_local_experts": 128, "sliding_window": 128, "vocab_size": 201088}
 END
@@ -105,12 +105,23 @@ says() {
         grep -q "^$line" "$1.yaml" || fail "$1: $line: $(cat "$1.yaml")"
     done
 }
-says v3 'd-ff: 18432$' 'mla: {q-rank: 1536, kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}$' \
+says v3 'd-ff: 18432$' 'bias: \[router\]$' 'mla: {q-rank: 1536, kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}$' \
     'moe: {experts: 256, top-k: 8, capacity-factor: none, expert-d-ff: 2048, first-dense-layers: 3, shared-experts: 1,'
 ! grep -q '^kv-heads\|^head-dim' v3.yaml || fail "heads beside latents"
-says oss 'window: 128$' '# .*--mesh: fsdp=..,ep=..$' 'full-attention-every: 2$' 'moe: {experts: 128, top-k: 4, capacity-factor: none, expert-axis: ep,'
+says oss 'sinks: true$' 'bias: \[q, k, v, o, gate, up, down, router\]$' 'window: 128$' '# .*--mesh: fsdp=..,ep=..$' 'full-attention-every: 2$' 'moe: {experts: 128, top-k: 4, capacity-factor: none, expert-axis: ep,'
 says llama4 'd-ff: 16384$' 'window: 8192 # of' 'full-attention-every: 4$' \
     'moe: {experts: 128, top-k: 1, capacity-factor: none, expert-d-ff: 8192, every: 2, shared-experts: 1,'
+cat >qwen3.json <<'END'
+{"model_type": "qwen3_moe", "attention_bias": false, "decoder_sparse_step": 1, "head_dim": 128, "hidden_size": 2048, "intermediate_size": 6144,
+ "moe_intermediate_size": 768, "num_attention_heads": 32, "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48,
+ "num_key_value_heads": 4, "tie_word_embeddings": false, "vocab_size": 151936}
+END
+says qwen3 'qk-norm: true$' 'moe: {experts: 128, top-k: 8, capacity-factor: none, expert-axis: ep,'
+! grep -q '^bias\|attention_bias\|not said' qwen3.yaml || fail "biases of Qwen3: $(cat qwen3.yaml)"
+# Qwen3 30B A3B, 30.53e9 of which 3.35e9 are active: 2 x 151,936 x 2048 + 2048 + 48 x (18,874,368 of attention + 256 + 4096 + 2048 x 128 + 128,
+# or 8, x 3 x 2048 x 768)
+"$icisim" run qwen3.yaml --chip v5p --slice 4x4 --mesh fsdp=4,ep=4 >qwen3.out
+grep -qx '# 30532122624 parameters, of which each token meets 3353032704' qwen3.out || fail "parameters of Qwen3 30B: $(grep parameters qwen3.out)"
 for file in v3 oss llama4; do
     "$icisim" run "$file.yaml" --layers 4 --chip v5p --slice 4x4 --mesh fsdp=4,ep=4 --csv - | grep -q ',ok,' || fail "$file does not run"
 done

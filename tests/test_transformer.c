@@ -12,6 +12,11 @@
 #include "settings/option.h"
 
 /* Latents instead of key-value heads: a head of q and k has 3 + 2 elements, one of v 7. */
+/* Qwen3's norms of heads; gpt-oss's biases and sinks: without these nothing is due to the bias of k, as all scores of a token change
+ * alike. */
+#define NORMS   "qk-norm: true\n"
+#define BIASES  "bias: [q, k, v, o, gate, up, down]\n"
+#define SINKS   "sinks: true\n"
 #define LATENTS "mla: {q-rank: 10, kv-rank: 8, nope-dim: 3, rope-dim: 2, v-dim: 7}\n"
 
 /* Copies of key-value heads: tp=6 on 2 of them. fsdp=3 does not divide 20 x 24 / 2. */
@@ -47,17 +52,29 @@ static void gradients_are_one_chips(void)
         REMAT_FULL);
     transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nwindow: 3\n"), "fsdp=2,tp=6",
                                  REMAT_PRODUCTS);
-    for (enum remat remat = REMAT_NONE; remat < REMATS; remat++)
+    for (enum remat remat = REMAT_NONE; remat < REMATS; remat++) {
         transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nfused: true\n" LATENTS),
                                      "dp=2,fsdp=2,tp=3", remat);
+        transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\n" NORMS BIASES SINKS),
+                                     "dp=2,fsdp=2,tp=6", remat);
+    }
+    transformer_same_as_one_chip(
+        transformer_with("batch: 4\nkernel: plain\nplan: textbook\n" NORMS BIASES SINKS), "dp=2,fsdp=2,tp=6",
+        REMAT_FULL);
+    transformer_same_as_one_chip(
+        transformer_with("batch: 4\nkernel: plain\nparallel: true\nresidual: whole\n" BIASES SINKS),
+        "dp=2,fsdp=2,tp=2", REMAT_FULL);
 }
 
 /* A kernel's numbers are those of plain attention, forward and back, whoever has which heads, also where it runs again. */
 static void kernels_are_plain_attention(void)
 {
-    static const char *const more[] = {"attention: causal\n", "attention: full\n",
-                                       "window: 2\nfull-attention-every: 2\n", LATENTS,
-                                       LATENTS "window: 3\n"};
+    static const char *const more[] = {"attention: causal\n",
+                                       "attention: full\n",
+                                       "window: 2\nfull-attention-every: 2\n",
+                                       LATENTS,
+                                       LATENTS "window: 3\n",
+                                       NORMS BIASES SINKS "window: 3\n"};
     static const char *const meshes[] = {"dp=1", "fsdp=2,tp=2", "tp=6"};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++) {
@@ -144,8 +161,13 @@ static double scalar(struct transformer_case *s, const struct array in[])
 static void gradients_are_differences(void)
 {
     static const char *const kinds[] = {
-        "batch: 1\nkernel: plain\n", "batch: 1\nkernel: plain\nattention: full\n",
-        "batch: 1\ngated: false\nattention: none\n", "batch: 1\nkernel: plain\nparallel: true\n",
+        "batch: 1\nkernel: plain\n",
+        "batch: 1\nkernel: plain\nattention: full\n",
+        "batch: 1\ngated: false\nattention: none\n",
+        "batch: 1\nkernel: plain\nparallel: true\n",
+        "batch: 1\nkernel: plain\n" NORMS BIASES SINKS,
+        "batch: 1\nkernel: flash\n" NORMS SINKS,
+        "batch: 1\nkernel: plain\nbias: [gate, up, down, router]\n" TRANSFORMER_MOE ", expert-axis: dp}\n",
         "batch: 1\nkernel: plain\n" TRANSFORMER_MOE ", expert-axis: dp}\n"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct array in[MODEL_INPUTS] = {0}, out[MODEL_INPUTS] = {0};

@@ -54,7 +54,6 @@ static const char tied_types[] =
 static const struct unsaid {
     const char *name, *harmless, *instead;
 } unsaid[] = {
-    {"attention_bias", "false", "no biases"},
     {"num_nextn_predict_layers", "0", "one token predicted"},
     {"mtp_num_layers", "0", "one token predicted"},
     {"is_encoder_decoder", "false", "a decoder alone"},

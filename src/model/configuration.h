@@ -43,7 +43,7 @@ int64_t configuration_experts(const struct configuration *config);
 bool configuration_is_mixed(const struct configuration *config);
 bool configuration_has_latents(const struct configuration *config);
 /* Prints the workload keys for layers other than plain attention and one feed-forward part of width ff: mla,
- * window, moe. */
+ * qk-norm, sinks, bias, window, moe. */
 void configuration_print_layers(const struct configuration *config, int64_t ff, FILE *out);
 
 /* Prints the names that have not been read, as YAML comments. */

@@ -106,6 +106,33 @@ static void print_latents(const struct configuration *config, FILE *out)
             kv, plain, rotary, values);
 }
 
+/* Norms of heads, biases and sinks; models have them by their type, or by keys. */
+static void print_vectors(const struct configuration *config, FILE *out)
+{
+    bool oss = is_of(config, "gpt_oss"), latents = configuration_has_latents(config);
+    bool norms = configuration_is(config, "use_qk_norm") && !is_of(config, "llama4 llama4_text");
+    bool sinks = configuration_is(config, "attention_sink"), some = is_of(config, "qwen2 qwen2_moe");
+    bool all = configuration_is(config, "attention_bias") || oss,
+         mlp = configuration_is(config, "mlp_bias") || oss;
+    bool router = configuration_is(config, "routed_bias") || is_of(config, "deepseek_v3") || oss;
+    if (all && latents)
+        fputs("# not said by a workload: attention_bias = true with latents; simulated: no biases\n", out);
+    if (norms || is_of(config, "qwen3 qwen3_moe gemma3 gemma3_text"))
+        fputs("qk-norm: true\n", out);
+    if (sinks || oss)
+        fputs("sinks: true\n", out);
+    const char *of[] = {(all || some) && !latents ? "q, k, v" : NULL,
+                        all && !some && !latents && !is_of(config, "glm4_moe") ? "o" : NULL,
+                        mlp ? "gate, up, down" : NULL, router ? "router" : NULL};
+    const char *before = "bias: [";
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (of[i]) {
+            fprintf(out, "%s%s", before, of[i]);
+            before = ", ";
+        }
+    fputs(before[0] == ',' ? "]\n" : "", out);
+}
+
 /* The period of layers with full attention, from the list of all layers; 0: there are none, -1: no such
  * period. */
 static int64_t whole_by_list(const struct node *list)
@@ -159,6 +186,7 @@ static void print_window(const struct configuration *config, FILE *out)
 void configuration_print_layers(const struct configuration *config, int64_t ff, FILE *out)
 {
     print_latents(config, out);
+    print_vectors(config, out);
     print_window(config, out);
     print_experts(config, ff, out);
 }

@@ -75,9 +75,11 @@ int experts_count_chunk(const struct experts *x, struct chunk *chunk, struct sta
 double *experts_give(struct experts *x, const char *name, const char *what, int64_t each, enum dtype_id dtype,
                      int32_t *made);
 
-/* The inputs of the matmuls. */
+/* The inputs of the matmuls. biased: set of bits, 1 << i if weight i has a bias, [experts, columns], and 1 << EXPERTS_LAYERS
+ * if the router has one, [experts]; expert: of each row that is multiplied. */
 struct given {
-    int32_t x, router, weight[EXPERTS_LAYERS];
+    int32_t x, router, weight[EXPERTS_LAYERS], bias[EXPERTS_LAYERS + 1], expert;
+    unsigned biased;
 };
 
 /* Computes y from x by sending rows to the experts and back. */
@@ -85,7 +87,7 @@ int32_t experts_forward(struct experts *x, const struct given *g);
 
 /* Rows on the experts' device: their order by expert, and the number for each expert. */
 struct arrived {
-    int32_t order, groups;
+    int32_t order, groups, keys;
 };
 struct arrived experts_sort(struct experts *x, int32_t local);
 int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,

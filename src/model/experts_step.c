@@ -16,6 +16,11 @@ static int32_t softmax_gates(struct experts *x, const struct given *g, int32_t l
     int64_t chosen[] = {x->tokens, x->top_k};
     b->what = "router";
     int32_t logits = build_dot(b, g->x, g->router, &matmul, x->dtype);
+    if (g->biased >> EXPERTS_LAYERS & 1) {
+        int64_t all[] = {x->tokens, x->experts}, along = 1;
+        int32_t bias = build_broadcast(b, g->bias[EXPERTS_LAYERS], all, 2, &along);
+        logits = build_binary(b, HLO_ADD, logits, bias);
+    }
     logits = build_reshape(b, logits, &(int64_t){x->tokens * x->experts}, 1);
     logits = build_reshape(b, build_take(b, logits, logit), chosen, 2);
     return build_reshape(b, front_softmax(b, logits), &x->entries, 1);
@@ -67,10 +72,22 @@ struct arrived experts_sort(struct experts *x, int32_t local)
     int32_t rows = build_fill(b, (double)x->buffer, wide);
     int32_t key = build_binary(b, HLO_MULTIPLY, wide, rows);
     key = build_binary(b, HLO_ADD, key, build_iota(b, x->key, &x->buffer, 1, 0));
-    struct arrived made = {.order = build_binary(b, HLO_REMAINDER, build_sort(b, key), rows)};
+    struct arrived made = {.keys = build_sort(b, key)};
+    made.order = build_binary(b, HLO_REMAINDER, made.keys, rows);
     int32_t counts = build_put(b, build_fill(b, 1, local), local, x->local + 1);
     made.groups = build_slice(b, counts, 0, 0, x->local);
     return made;
+}
+
+/* rows . w[i], and the bias of each row's expert. */
+static int32_t multiply(struct experts *x, const struct given *g, int i, int32_t rows, int32_t groups,
+                        const struct ragged_rows *mine)
+{
+    x->b->what = "experts";
+    int32_t y = build_ragged_dot(x->b, rows, g->weight[i], groups, x->dtype, mine);
+    if (!(g->biased >> i & 1))
+        return y;
+    return build_binary(x->b, HLO_ADD, y, build_take(x->b, g->bias[i], g->expert));
 }
 
 /* The matmuls of the experts, on rows sorted by expert. */
@@ -80,12 +97,11 @@ int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows,
     struct tensor h = {.value = rows};
     for (int i = 0; i < x->layers; i++) {
         int32_t in = build_convert(x->b, h.value, builder_dtype(x->b, g->weight[i]));
-        x->b->what = "experts";
-        h.value = build_ragged_dot(x->b, in, g->weight[i], groups, x->dtype, mine);
+        h.value = multiply(x, g, i, in, groups, mine);
         if (i < x->layers - 1)
             front_apply(x->b, x->activation, &h);
         if (x->gated && i == 0) {
-            int32_t up = build_ragged_dot(x->b, in, g->weight[++i], groups, x->dtype, mine);
+            int32_t up = multiply(x, g, ++i, in, groups, mine);
             h.value = build_binary(x->b, HLO_MULTIPLY, h.value, up);
         }
     }
@@ -124,7 +140,11 @@ static void return_rows(struct experts *x, const struct given *g, const struct c
     int64_t of_results[] = {chunk->rows, x->size[x->layers]};
     struct arrived arrived = experts_sort(x, trip->local);
     int32_t rows = build_take(b, trip->tokens, arrived.order);
-    int32_t made = experts_multiply(x, g, rows, arrived.groups, &chunk->mine);
+    struct given biased = *g;
+    if (g->biased)
+        biased.expert =
+            build_binary(b, HLO_DIVIDE, arrived.keys, build_fill(b, (double)x->buffer, arrived.keys));
+    int32_t made = experts_multiply(x, &biased, rows, arrived.groups, &chunk->mine);
     b->what = "results";
     int32_t gates = build_broadcast(b, build_take(b, trip->gates, arrived.order), made_of, 2, &along_rows);
     made = build_put(b, build_binary(b, HLO_MULTIPLY, made, gates), arrived.order, x->buffer);

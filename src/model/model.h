@@ -83,8 +83,9 @@ enum memory_kind {
 };
 /* The size of a model's step, regardless of recomputation and replication. */
 struct model_size {
-    double tokens;                 /* on all chips; 0: unknown */
-    double flops;                  /* forward and backward, on all chips */
+    double parameters, met; /* of a transformer; those that a token meets, of experts as many as top-k */
+    double tokens;          /* on all chips; 0: unknown */
+    double flops;           /* forward and backward, on all chips */
     double half_flops, full_flops; /* the same with attention counted half, as causal, and in full */
     double memory_bytes[REMATS][MEMORY_KINDS];
     /* with --shard-optimizer dp; with --optimizer adafactor */

@@ -21,6 +21,8 @@ enum width {
     Q_LATENT,
     KV_LATENT,
     KV_ROTARY,
+    HEADS,
+    HEAD,
     VOCABULARY,
     WIDTHS
 };
@@ -54,6 +56,20 @@ static const struct {
     [WEIGHT_Q_LATENT_NORM] = {"qn", Q_LATENT, NO_WIDTH, -1, EVERYWHERE},
     [WEIGHT_KV_LATENT] = {"ka", D, KV_ROTARY, -1, EVERYWHERE},
     [WEIGHT_KV_LATENT_NORM] = {"kn", KV_LATENT, NO_WIDTH, -1, EVERYWHERE},
+    [WEIGHT_Q_NORM] = {"q_norm", HEAD, NO_WIDTH, -1, EVERYWHERE},
+    [WEIGHT_K_NORM] = {"k_norm", HEAD, NO_WIDTH, -1, EVERYWHERE},
+    [WEIGHT_SINKS] = {"sinks", HEADS, NO_WIDTH, 0, EVERYWHERE},
+    [WEIGHT_Q_BIAS] = {"bq", Q, NO_WIDTH, 0, EVERYWHERE},
+    [WEIGHT_K_BIAS] = {"bk", K, NO_WIDTH, 0, EVERYWHERE},
+    [WEIGHT_V_BIAS] = {"bv", V, NO_WIDTH, 0, EVERYWHERE},
+    [WEIGHT_O_BIAS] = {"bo", D, NO_WIDTH, -1, EVERYWHERE},
+    [WEIGHT_GATE_BIAS] = {"bg", FF, NO_WIDTH, 0, DENSE},
+    [WEIGHT_UP_BIAS] = {"bu", FF, NO_WIDTH, 0, DENSE},
+    [WEIGHT_DOWN_BIAS] = {"bd", D, NO_WIDTH, -1, DENSE},
+    [WEIGHT_ROUTER_BIAS] = {"brouter", EXPERTS, NO_WIDTH, -1, OF_EXPERTS},
+    [WEIGHT_EXPERT_GATE_BIAS] = {"beg", EXPERTS, EXPERT_FF, 0, OF_EXPERTS},
+    [WEIGHT_EXPERT_UP_BIAS] = {"beu", EXPERTS, EXPERT_FF, 0, OF_EXPERTS},
+    [WEIGHT_EXPERT_DOWN_BIAS] = {"bed", EXPERTS, D, 0, OF_EXPERTS},
     [WEIGHT_EMBED] = {"embed", VOCABULARY, D, 0, NO_BLOCK},
     [WEIGHT_NORM] = {"norm", D, NO_WIDTH, -1, NO_BLOCK},
     [WEIGHT_UNEMBED] = {"unembed", VOCABULARY, D, 0, NO_BLOCK},
@@ -62,7 +78,13 @@ static const struct {
 /* A weight with a width of 0 does not exist. */
 static bool is_there(const struct transformer *t, enum weight_id id)
 {
-    bool gate = id == WEIGHT_GATE || id == WEIGHT_EXPERT_GATE || id == WEIGHT_SHARED_GATE;
+    bool gate = id == WEIGHT_GATE || id == WEIGHT_EXPERT_GATE || id == WEIGHT_SHARED_GATE ||
+                id == WEIGHT_GATE_BIAS || id == WEIGHT_EXPERT_GATE_BIAS;
+    if (id >= WEIGHT_Q_NORM && id < BLOCK_WEIGHTS &&
+        !(id >= WEIGHT_Q_BIAS  ? transformer_has_bias(t, id)
+          : id == WEIGHT_SINKS ? t->sinks
+                               : t->qk_norm))
+        return false;
     return !(gate && !t->gated) && !(id == WEIGHT_NORM_2 && t->parallel) &&
            !(id == WEIGHT_UNEMBED && t->tied) && !(weights[id].where == OF_EXPERTS && t->moe.experts == 0);
 }
@@ -87,6 +109,8 @@ static void set_shape(const struct transformer *t, enum weight_id id, struct wei
                                    [Q_LATENT] = l->q,
                                    [KV_LATENT] = l->kv,
                                    [KV_ROTARY] = l->kv + l->rotary,
+                                   [HEADS] = t->heads,
+                                   [HEAD] = t->head_dim,
                                    [VOCABULARY] = t->vocabulary};
     int64_t rows = width[weights[id].rows], columns = width[weights[id].columns];
     if (!is_there(t, id) || rows == 0 || columns == 0)
@@ -107,7 +131,8 @@ static void share(struct weight *w, const struct axis_list *more)
 /* Is it a weight of the routed experts, which their axes cut? */
 static bool is_of_experts(enum weight_id id)
 {
-    return id >= WEIGHT_EXPERT_GATE && id <= WEIGHT_EXPERT_DOWN;
+    return (id >= WEIGHT_EXPERT_GATE && id <= WEIGHT_EXPERT_DOWN) ||
+           (id >= WEIGHT_EXPERT_GATE_BIAS && id <= WEIGHT_EXPERT_DOWN_BIAS);
 }
 
 bool transformer_has_experts(const struct transformer *t, int64_t layer)
@@ -150,7 +175,7 @@ struct weight transformer_weight(const struct transformer *t, enum weight_id id)
     struct weight w = {.name = weights[id].name, .cut = -1};
     set_shape(t, id, &w);
     w.split = -1;
-    bool of_kv = id == WEIGHT_K || id == WEIGHT_V;
+    bool of_kv = id == WEIGHT_K || id == WEIGHT_V || id == WEIGHT_K_BIAS || id == WEIGHT_V_BIAS;
     if (w.cut >= 0)
         w.over = of_kv ? t->kv : is_of_experts(id) ? t->moe.over : t->tp;
     bool same = w.dims == 1 && !t->textbook;
@@ -209,12 +234,25 @@ double transformer_attention_flops(const struct transformer *t)
     return 2 * keys / (double)t->layers * (double)(t->heads * (t->head_dim + t->value_dim));
 }
 
+double transformer_parameters(const struct transformer *t, bool all)
+{
+    double sum = 0;
+    for (enum weight_id id = 0; id < WEIGHTS; id++) {
+        struct weight w = transformer_weight(t, id);
+        double n = w.dims == 0 ? 0 : (double)w.dim[0] * (w.dims == 2 ? (double)w.dim[1] : 1);
+        n *= (double)transformer_layers_with(t, id);
+        sum += is_of_experts(id) && n > 0 && !all ? n / t->moe.experts * t->moe.top_k : n;
+    }
+    return sum;
+}
+
 double transformer_block_flops(const struct transformer *t, bool experts)
 {
     double used = 0;
     for (enum weight_id id = 0; id < BLOCK_WEIGHTS; id++) {
         struct weight w = transformer_weight(t, id);
-        double n = w.dims == 2 && transformer_has(id, experts) ? (double)w.dim[0] * (double)w.dim[1] : 0;
+        bool matmul = w.dims == 2 && id < WEIGHT_Q_NORM && transformer_has(id, experts);
+        double n = matmul ? (double)w.dim[0] * (double)w.dim[1] : 0;
         used += is_of_experts(id) && n > 0 ? n - n * (t->moe.experts - t->moe.top_k) / t->moe.experts : n;
     }
     return 2 * used + transformer_attention_flops(t);

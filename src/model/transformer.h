@@ -57,6 +57,20 @@ enum weight_id {
     WEIGHT_Q_LATENT_NORM,
     WEIGHT_KV_LATENT,
     WEIGHT_KV_LATENT_NORM,
+    WEIGHT_Q_NORM, /* of each head */
+    WEIGHT_K_NORM,
+    WEIGHT_SINKS,
+    WEIGHT_Q_BIAS,
+    WEIGHT_K_BIAS,
+    WEIGHT_V_BIAS,
+    WEIGHT_O_BIAS,
+    WEIGHT_GATE_BIAS,
+    WEIGHT_UP_BIAS,
+    WEIGHT_DOWN_BIAS,
+    WEIGHT_ROUTER_BIAS,
+    WEIGHT_EXPERT_GATE_BIAS,
+    WEIGHT_EXPERT_UP_BIAS,
+    WEIGHT_EXPERT_DOWN_BIAS,
     WEIGHT_EMBED, /* from here on not in a block */
     WEIGHT_NORM,
     WEIGHT_UNEMBED,
@@ -65,7 +79,7 @@ enum weight_id {
 };
 /* Bits for what full recomputation keeps of a block: 1 << WEIGHT_Q the result of the matmul with that weight, and the
  * result of attention. */
-enum { KEEP_ATTENTION = 1 << WEIGHTS };
+#define KEEP_ATTENTION (1u << 31)
 
 /* Widths of latents. kv 0: there are none; q 0: queries come from the input. A head of q and k has `plain` elements of
  * its own and `rotary` ones, which for k are the same in all heads. */
@@ -85,6 +99,9 @@ struct transformer {
     bool whole;    /* all devices of tp have the whole residual stream, else it is cut over the tokens */
     bool wraps;    /* fsdp is all of a slice whose axes all wrap */
     bool parallel; /* attention and the feed-forward part both read the block's only norm */
+    bool qk_norm;  /* the heads of q and k have norms */
+    bool sinks;    /* each head has a learned score that takes its share of the softmax, and gives nothing */
+    unsigned bias; /* set of bits: 1 << (WEIGHT_K_BIAS - WEIGHT_Q_BIAS) */
     unsigned keep; /* set of bits */
     bool host;     /* values kept for the backward pass are copied to the host and back */
     int attention, kernel;                                     /* enum attention, enum kernel */
@@ -115,6 +132,10 @@ bool transformer_is_mixed(const struct transformer *t);
 /* Does a layer, counted from 0, have experts? Does a layer with, or without, experts have a weight? */
 bool transformer_has_experts(const struct transformer *t, int64_t layer);
 bool transformer_has(enum weight_id id, bool experts);
+static inline bool transformer_has_bias(const struct transformer *t, enum weight_id id)
+{
+    return t->bias >> (id - WEIGHT_Q_BIAS) & 1;
+}
 /* The number of layers with a weight; 1 if it is not in a block. */
 int64_t transformer_layers_with(const struct transformer *t, enum weight_id id);
 
@@ -148,6 +169,9 @@ int64_t transformer_device_tokens(const struct transformer *t);
  * window of w w S - w^2 / 2. */
 double transformer_block_flops(const struct transformer *t, bool experts);
 double transformer_attention_flops(const struct transformer *t);
+
+/* The parameters of the model; of experts all, or those that a token goes to. */
+double transformer_parameters(const struct transformer *t, bool all);
 
 /* Memory and flops of a step, with the weights of `ahead` layers prefetched. */
 void transformer_size(const struct transformer *t, int ahead, struct model_size *size);

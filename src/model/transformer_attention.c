@@ -6,6 +6,7 @@
 
 /* The heads of one device, with several query heads for each key-value head. */
 struct heads {
+    int32_t sinks; /* [kv * group], if there are any */
     int64_t batch, sequence, kv, group, width;
     int64_t of_values, reach; /* the width of values; tokens that one attends to, including itself */
 };
@@ -42,10 +43,19 @@ static int32_t mask(struct builder *b, const struct heads *h, int32_t scores)
     return build_select(b, meet, scores, build_fill(b, -1e30, scores));
 }
 
-/* In f32, whatever the type of the scores. */
-static int32_t softmax(struct builder *b, int32_t scores)
+/* In f32, whatever the type of the scores; with sinks there is one column more, which is dropped. */
+static int32_t softmax(struct transformer_step *s, const struct heads *h, int32_t scores)
 {
-    int32_t wide = front_softmax(b, build_convert(b, scores, DTYPE_F32));
+    struct builder *b = s->b;
+    int64_t sink[] = {h->batch, h->kv, h->sequence, h->group, 1}, of_heads[] = {h->kv, h->group};
+    int32_t wide = build_convert(b, scores, DTYPE_F32), column[2] = {wide};
+    if (s->t->sinks) {
+        column[1] = build_reshape(b, build_convert(b, h->sinks, DTYPE_F32), of_heads, 2);
+        column[1] = build_broadcast(b, column[1], sink, 5, (int64_t[]){1, 3});
+        wide = build_concatenate(b, column, 2, 4);
+    }
+    wide = front_softmax(b, wide);
+    wide = s->t->sinks ? build_slice(b, wide, 4, 0, h->sequence) : wide;
     return build_convert(b, wide, builder_dtype(b, scores));
 }
 
@@ -68,7 +78,7 @@ static int32_t plain(struct transformer_step *s, const struct heads *h, int32_t 
     int32_t scores = build_dot(b, q, k, &to_scores, s->t->textbook ? s->t->compute : DTYPE_F32);
     if (s->t->attention == ATTENTION_CAUSAL)
         scores = mask(b, h, scores);
-    int32_t p = build_convert(b, softmax(b, scores), s->t->compute);
+    int32_t p = build_convert(b, softmax(s, h, scores), s->t->compute);
     int32_t y = build_dot(b, p, v, &to_values, s->t->compute);
     y = build_transpose(b, y, (int64_t[]){0, 2, 1, 3, 4});
     return build_reshape(b, y, (int64_t[]){h->batch * h->sequence, h->kv * h->group * h->of_values}, 2);
@@ -95,7 +105,8 @@ static int32_t fused(struct transformer_step *s, const struct heads *h, int32_t 
                                .head_dim = h->width,
                                .window = h->reach < h->sequence ? h->reach : 0};
     return build_custom_call(s->b, causal ? "causal_flash_attention" : "flash_attention",
-                             (int32_t[]){q, k, v}, 3, t->latents.kv > 0 ? &v : &q, 1, &cost);
+                             (int32_t[]){q, k, v, h->sinks}, t->sinks ? 4 : 3, t->latents.kv > 0 ? &v : &q, 1,
+                             &cost);
 }
 
 /* Without attention: y = q + k + v, where the heads of a group share k and v. Tokens are independent. */
@@ -108,11 +119,13 @@ static int32_t none(struct transformer_step *s, const struct heads *h, int32_t q
     return build_binary(b, HLO_ADD, q, build_reshape(b, sum, (int64_t[]){tokens, columns}, 2));
 }
 
-struct tensor step_attention(struct transformer_step *s, int64_t reach, const struct tensor qkv[3])
+struct tensor step_attention(struct transformer_step *s, int64_t layer, const struct tensor qkv[3])
 {
     const struct tensor *q = &qkv[0], *k = &qkv[1], *v = &qkv[2];
     struct tensor y = *q;
-    struct heads h = local_heads(s, reach, q, k);
+    struct heads h = local_heads(s, transformer_reach(s->t, layer), q, k);
+    if (s->t->sinks)
+        h.sinks = step_weight(s, layer, WEIGHT_SINKS).value;
     y.dim[1].n = s->t->heads * s->t->value_dim;
     const char *before = s->b->what;
     s->b->what = "attention";

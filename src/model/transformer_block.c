@@ -165,9 +165,35 @@ static void multiply_latents(struct transformer_step *s, int64_t layer, const st
 static struct tensor attend(struct transformer_step *s, int64_t layer, const struct tensor qkv[3])
 {
     s->b->keep = s->t->keep & KEEP_ATTENTION;
-    struct tensor y = step_attention(s, transformer_reach(s->t, layer), qkv);
+    struct tensor y = step_attention(s, layer, qkv);
     s->b->keep = false;
     return y;
+}
+
+/* Adds a bias, if there is one, to the columns of y. */
+static void add_bias(struct transformer_step *s, int64_t layer, enum weight_id id, struct tensor *y)
+{
+    char name[sizeof y->dim[1].name];
+    if (!transformer_has_bias(s->t, id))
+        return;
+    const struct tensor bias = step_weight(s, layer, id);
+    strcpy(name, y->dim[1].name);
+    strcpy(y->dim[1].name, bias.dim[0].name);
+    *y = tensor_zip(s->b, HLO_ADD, y, &bias);
+    strcpy(y->dim[1].name, name);
+}
+
+/* The norm of each head: rows of x are tokens, those that norm() gets are heads of tokens. */
+static void norm_heads(struct transformer_step *s, int64_t layer, enum weight_id id, struct tensor *x)
+{
+    int64_t dim[BUILDER_DIMS], width = s->t->head_dim;
+    struct tensor heads = *x;
+    builder_dims(s->b, x->value, dim);
+    heads.dim[0].n *= x->dim[1].n / width;
+    axis_list_append(&heads.dim[0].shard, &x->dim[1].shard);
+    heads.dim[1] = (struct expr_dim){.n = width};
+    heads.value = build_reshape(s->b, x->value, (int64_t[]){dim[0] * (dim[1] / width), width}, 2);
+    x->value = build_reshape(s->b, norm(s, layer, id, &heads).value, dim, 2);
 }
 
 static void multiply_qkv(struct transformer_step *s, int64_t layer, const struct tensor *h,
@@ -175,6 +201,10 @@ static void multiply_qkv(struct transformer_step *s, int64_t layer, const struct
 {
     static const enum weight_id id[] = {WEIGHT_Q, WEIGHT_K, WEIGHT_V};
     multiply_all(s, h, layer, id, 3, qkv);
+    for (int i = 0; i < 3; i++)
+        add_bias(s, layer, (enum weight_id)(WEIGHT_Q_BIAS + i), &qkv[i]);
+    for (int i = 0; i < 2 && s->t->qk_norm; i++)
+        norm_heads(s, layer, (enum weight_id)(WEIGHT_Q_NORM + i), &qkv[i]);
 }
 
 static const enum weight_id up_and_gate[] = {WEIGHT_UP, WEIGHT_GATE};
@@ -185,6 +215,8 @@ static struct tensor feed_forward(struct transformer_step *s, int64_t layer, con
     struct tensor both[2];
     bool gated = s->t->gated;
     multiply_all(s, h, layer, id, gated ? 2 : 1, both);
+    for (int i = 0; i <= gated && id == up_and_gate; i++)
+        add_bias(s, layer, i ? WEIGHT_GATE_BIAS : WEIGHT_UP_BIAS, &both[i]);
     front_apply(s->b, s->t->activation, &both[gated]);
     return gated ? tensor_zip(s->b, HLO_MULTIPLY, &both[1], &both[0]) : both[0];
 }
@@ -214,12 +246,15 @@ static struct tensor in_turn(struct transformer_step *s, int64_t layer, const st
     }
     struct tensor y = attend(s, layer, qkv), w = step_weight(s, layer, WEIGHT_O);
     struct tensor x = multiply_onto(s, &y, &w, is_kept(s, WEIGHT_O), before);
+    add_bias(s, layer, WEIGHT_O_BIAS, &x);
     if (transformer_has_experts(s->t, layer))
         return ask_experts(s, layer, &x);
     h = step_norm(s, layer, WEIGHT_NORM_2, &x);
     y = feed_forward(s, layer, up_and_gate, &h);
     w = step_weight(s, layer, WEIGHT_DOWN);
-    return multiply_onto(s, &y, &w, is_kept(s, WEIGHT_DOWN), &x);
+    x = multiply_onto(s, &y, &w, is_kept(s, WEIGHT_DOWN), &x);
+    add_bias(s, layer, WEIGHT_DOWN_BIAS, &x);
+    return x;
 }
 
 /* The matmuls with o and down are one, of both parts concatenated, with a single reduce-scatter. */
@@ -232,7 +267,10 @@ static struct tensor in_parallel(struct transformer_step *s, int64_t layer, cons
     w[0] = step_weight(s, layer, WEIGHT_O);
     w[1] = step_weight(s, layer, WEIGHT_DOWN);
     struct tensor parts = beside(s, y, 2, 1), weights = beside(s, w, 2, 0);
-    return multiply_onto(s, &parts, &weights, is_kept(s, WEIGHT_O) || is_kept(s, WEIGHT_DOWN), x);
+    parts = multiply_onto(s, &parts, &weights, is_kept(s, WEIGHT_O) || is_kept(s, WEIGHT_DOWN), x);
+    add_bias(s, layer, WEIGHT_O_BIAS, &parts);
+    add_bias(s, layer, WEIGHT_DOWN_BIAS, &parts);
+    return parts;
 }
 
 struct tensor step_block(struct transformer_step *s, int64_t layer, const struct tensor *x)
@@ -316,7 +354,7 @@ struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight
     s->b->keep = !s->t->textbook && id >= BLOCK_WEIGHTS;
     s->b->apart = !s->t->textbook && is_of_attention(id);
     use(s, held);
-    bool quantized = w->dims == 2 && id < BLOCK_WEIGHTS && id != WEIGHT_ROUTER;
+    bool quantized = w->dims == 2 && id < WEIGHT_Q_NORM && id != WEIGHT_ROUTER;
     int32_t value = quantized ? build_convert(s->b, held->used, s->t->gathered) : held->used;
     t.value = gather(s, w, value);
     t.value = quantized ? build_convert(s->b, t.value, s->t->multiplied) : t.value;

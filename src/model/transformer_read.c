@@ -37,6 +37,37 @@ static int read_latents(const struct node *root, struct transformer *t, struct s
     return 0;
 }
 
+/* bias: [q, k, v, o, gate, up, down, router], where gate, up and down are also those of experts. */
+static int read_bias(const struct node *root, struct transformer *t, struct status *st)
+{
+    static const char *const names[] = {"q", "k", "v", "o", "gate", "up", "down", "router", NULL};
+    const struct node *list = node_get(root, "bias");
+    if (list && node_is_sequence(list, "bias", st) < 0)
+        return st->code;
+    for (int i = 0; list && i < list->count; i++) {
+        const char *text;
+        if (node_text(list->child[i], "bias", &text, st) < 0)
+            return st->code;
+        int which = text_index(text, names);
+        if (which < 0)
+            return node_prefix(list->child[i], st, text_unknown("bias", text, names, st));
+        t->bias |= 1u << which;
+        if (which >= 4 && which < 7)
+            t->bias |= 1u << (which - 4 + WEIGHT_EXPERT_GATE_BIAS - WEIGHT_Q_BIAS);
+    }
+    const char *key = t->bias & 7 ? "bias" : t->qk_norm ? "qk-norm" : NULL;
+    if (t->latents.kv > 0 && key)
+        return node_fail(
+            node_get(root, key), st, STATUS_INPUT,
+            "with mla queries and keys are made of latents, which have norms and no biases; leave out "
+            "%s",
+            key);
+    if (t->sinks && t->attention == ATTENTION_NONE)
+        return node_fail(node_get(root, "sinks"), st, STATUS_INPUT,
+                         "sinks are of attention; write attention: causal or full");
+    return 0;
+}
+
 /* window: 4096, in all layers except every whole_every-th. */
 static int read_window(const struct node *root, struct transformer *t, struct status *st)
 {
@@ -79,6 +110,8 @@ static int read_keys(const struct node *root, struct transformer *t, struct stat
         {"tied", FRONT_BOOL, .to = &t->tied},
         {"fused", FRONT_BOOL, .to = &t->fused},
         {"parallel", FRONT_BOOL, .to = &t->parallel},
+        {"qk-norm", FRONT_BOOL, .to = &t->qk_norm},
+        {"sinks", FRONT_BOOL, .to = &t->sinks},
         {"keep-on-host", FRONT_BOOL, .to = &t->host},
         {"residual", FRONT_WORD, .to = &residual, .words = residuals},
         {"attention", FRONT_WORD, .to = &t->attention, .words = attentions},
@@ -99,7 +132,7 @@ static int read_keys(const struct node *root, struct transformer *t, struct stat
                          (long long)t->kv_heads, (long long)t->heads);
     if (t->activation < 0)
         t->activation = front_function(t->gated ? "silu" : "gelu", st);
-    return read_window(root, t, st);
+    return read_window(root, t, st) < 0 ? st->code : read_bias(root, t, st);
 }
 
 /* dtypes: {params: bf16, gradients: f32, state: f32, master: true}; the compute type is --dtype. */

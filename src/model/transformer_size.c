@@ -85,15 +85,15 @@ static double residual_width(const struct transformer *t)
 static double kept_width(const struct transformer *t, bool experts)
 {
     double d = residual_width(t), ff = experts ? 0 : (double)t->ff;
-    const double of[WEIGHTS] = {[WEIGHT_Q] = (double)(t->heads * t->head_dim),
-                                [WEIGHT_K] = k_width(t),
-                                [WEIGHT_V] = v_width(t),
-                                [WEIGHT_O] = d,
-                                [WEIGHT_GATE] = ff,
-                                [WEIGHT_UP] = ff,
-                                [WEIGHT_DOWN] = experts ? 0 : d};
+    const double of[WEIGHT_DOWN + 1] = {[WEIGHT_Q] = (double)(t->heads * t->head_dim),
+                                        [WEIGHT_K] = k_width(t),
+                                        [WEIGHT_V] = v_width(t),
+                                        [WEIGHT_O] = d,
+                                        [WEIGHT_GATE] = ff,
+                                        [WEIGHT_UP] = ff,
+                                        [WEIGHT_DOWN] = experts ? 0 : d};
     double width = d + (t->keep & KEEP_ATTENTION ? (double)(t->heads * t->value_dim) : 0);
-    for (enum weight_id id = 0; id < WEIGHTS; id++)
+    for (enum weight_id id = 0; id <= WEIGHT_DOWN; id++)
         width += t->keep & 1u << id ? of[id] : 0;
     return width;
 }
@@ -247,6 +247,8 @@ void transformer_size(const struct transformer *t, int ahead, struct model_size 
     forward += with > 0 ? with * transformer_block_flops(t, true) : 0;
     if (t->head)
         forward += 2 * (double)t->d * (double)t->vocabulary;
+    size->parameters = transformer_parameters(t, true);
+    size->met = transformer_parameters(t, false);
     size->tokens = (double)t->tokens;
     size->flops = 3 * forward * size->tokens;
     struct transformer full = *t;

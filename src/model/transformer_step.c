@@ -20,6 +20,10 @@
  *                              instead of kv-heads and head-dim
  *     kernel: flash            or plain, ideal
  *     fused: false             q, k and v are one matmul, gate and up another
+ *     qk-norm: false           heads of q and k have norms
+ *     sinks: false             each head has a score that takes its share of the softmax
+ *     bias: [q, k, v, o, gate, up, down, router]
+ *                              what these add; gate, up and down are those of experts, too
  *     parallel: false          attention and the feed-forward part read the same norm, with a single sum over tp
  *     keep: [q, k, v, o]       what remat full keeps besides inputs of layers: q, k, v, attention, o, gate, up, down
  *     residual: sequence       or whole: between matmuls all devices of tp have all tokens
@@ -330,6 +334,6 @@ static const char *const keys[] = {
     "sequence", "vocabulary",   "gated",       "tied",   "attention", "kernel",
     "fused",    "activation",   "parallelism", "dtypes", "batch",     "parallel",
     "keep",     "keep-on-host", "moe",         "mla",    "window",    "full-attention-every",
-    "residual", "quantize",     NULL};
+    "residual", "quantize",     "qk-norm",     "sinks",  "bias",      NULL};
 const struct front front_transformer = {
     "transformer", keys, "layers tokens-per-chip micro-batches head plan optimizer shard-optimizer", build};

@@ -57,8 +57,7 @@ struct tensor step_experts(struct transformer_step *s, int64_t layer, const stru
 struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens);
 struct tensor step_loss(struct transformer_step *s, const struct tensor *x, const struct tensor *targets);
 
-/* softmax(q . k) . v, with q [tokens, heads * head_dim]; each token attends to `reach` tokens. k and v may have fewer
- * heads. */
-struct tensor step_attention(struct transformer_step *s, int64_t reach, const struct tensor qkv[3]);
+/* softmax(q . k) . v, with q [tokens, heads * head_dim]. k and v may have fewer heads. */
+struct tensor step_attention(struct transformer_step *s, int64_t layer, const struct tensor qkv[3]);
 
 #endif

@@ -50,6 +50,12 @@ int module_print_memory(const struct module_rows *rows, FILE *out, struct status
     double sum = 0;
     if (!rows->job->of_model || step->model.size.tokens <= 0)
         return 0;
+    if (step->model.size.parameters > 0) {
+        fprintf(out, "# %.0f parameters", step->model.size.parameters);
+        if (step->model.size.met < step->model.size.parameters)
+            fprintf(out, ", of which each token meets %.0f", step->model.size.met);
+        fputs("\n", out);
+    }
     fputs("# memory of a chip at its peak, in the backward loop or at the head; gathered: copies in the type "
           "of compute, and "
           "weights of layers that compute or are fetched ahead\n",
