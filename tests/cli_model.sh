@@ -108,7 +108,7 @@ says() {
 says v3 'd-ff: 18432$' 'bias: \[router\]$' 'mla: {q-rank: 1536, kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}$' \
     'moe: {experts: 256, top-k: 8, capacity-factor: none, expert-d-ff: 2048, first-dense-layers: 3, shared-experts: 1,'
 ! grep -q '^kv-heads\|^head-dim' v3.yaml || fail "heads beside latents"
-says oss 'sinks: true$' 'bias: \[q, k, v, o, gate, up, down, router\]$' 'window: 128$' '# .*--mesh: fsdp=..,ep=..$' 'full-attention-every: 2$' 'moe: {experts: 128, top-k: 4, capacity-factor: none, expert-axis: ep,'
+says oss 'sinks: true$' 'bias: \[q, k, v, o, router, experts\]$' 'window: 128$' '# .*--mesh: fsdp=..,ep=..$' 'full-attention-every: 2$' 'moe: {experts: 128, top-k: 4, capacity-factor: none, expert-axis: ep,'
 says llama4 'd-ff: 16384$' 'window: 8192 # of' 'full-attention-every: 4$' \
     'moe: {experts: 128, top-k: 1, capacity-factor: none, expert-d-ff: 8192, every: 2, shared-experts: 1,'
 cat >qwen3.json <<'END'

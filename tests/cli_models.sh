@@ -66,6 +66,10 @@ first-dense-layers is 80; it must be from 0 to 79|$a moe: {experts: 64, top-k: 2
 no layer of 80 has experts: the first 41 have none|$a moe: {experts: 64, top-k: 2, expert-axis: fsdp, capacity-factor: 1, first-dense-layers: 41, every: 41}|
 shared-experts is -1; it must be from 0|$a moe: {experts: 64, top-k: 2, expert-axis: fsdp, capacity-factor: 1, shared-experts: -1}|
 leave out kv-heads|$a mla: {kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}|
+latents have norms, and no biases|/kv-heads/d;/head-dim/d;$a qk-norm: true\nmla: {kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}|
+there are no experts, and no router|$a bias: [q, router]|
+unknown bias 'gate'; known are q, k, v, o, router, experts|$a bias: [gate]|
+sinks are of attention|s/^attention:.*//;$a attention: none\nsinks: true|
 'rope-dim:' is missing|/kv-heads/d;/head-dim/d;$a mla: {kv-rank: 512, nope-dim: 128, v-dim: 128}|
 mla is attention with a norm of its own|/kv-heads/d;/head-dim/d;$a parallel: true\nmla: {kv-rank: 512, nope-dim: 128, rope-dim: 64, v-dim: 128}|
 without a window all layers attend in full|$a full-attention-every: 2|

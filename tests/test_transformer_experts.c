@@ -32,8 +32,8 @@ static void experts_are_one_chips(void)
         {TRANSFORMER_MOE ", shared-experts: 2, expert-d-ff: 10}\nfused: true\n", "tp=1,ep=1", "tp=2,ep=2"},
         {TRANSFORMER_MOE ", first-dense-layers: 1, products: ragged}\nlayers: 3\n", "ep=1", "fsdp=2,ep=2"},
         {TRANSFORMER_MOE ", capacity-by: receiver, products: ragged}\n", "ep=1", "ep=4"},
-        {TRANSFORMER_MOE ", every: 2}\nbias: [q, o, gate, up, down, router]\n", "tp=1,ep=1", "fsdp=2,ep=2"},
-        {TRANSFORMER_MOE "}\nbias: [down]\nsinks: true\nplan: textbook\n", "tp=1,ep=1", "ep=2,tp=2"},
+        {TRANSFORMER_MOE ", every: 2}\nbias: [q, o, router, experts]\n", "tp=1,ep=1", "fsdp=2,ep=2"},
+        {TRANSFORMER_MOE "}\nbias: [experts]\nsinks: true\nplan: textbook\n", "tp=1,ep=1", "ep=2,tp=2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (enum remat remat = REMAT_NONE; remat < REMATS; remat++) {

@@ -106,31 +106,25 @@ static void print_latents(const struct configuration *config, FILE *out)
             kv, plain, rotary, values);
 }
 
-/* Norms of heads, biases and sinks; models have them by their type, or by keys. */
+/* Norms of heads, sinks and biases; models have them by their type, or by keys. */
 static void print_vectors(const struct configuration *config, FILE *out)
 {
     bool oss = is_of(config, "gpt_oss"), latents = configuration_has_latents(config);
     bool norms = configuration_is(config, "use_qk_norm") && !is_of(config, "llama4 llama4_text");
-    bool sinks = configuration_is(config, "attention_sink"), some = is_of(config, "qwen2 qwen2_moe");
-    bool all = configuration_is(config, "attention_bias") || oss,
-         mlp = configuration_is(config, "mlp_bias") || oss;
+    bool sinks = configuration_is(config, "attention_sink") || oss, qkv = is_of(config, "qwen2 qwen2_moe");
+    bool all = configuration_is(config, "attention_bias") || oss;
     bool router = configuration_is(config, "routed_bias") || is_of(config, "deepseek_v3") || oss;
+    char bias[64] = "";
     if (all && latents)
         fputs("# not said by a workload: attention_bias = true with latents; simulated: no biases\n", out);
-    if (norms || is_of(config, "qwen3 qwen3_moe gemma3 gemma3_text"))
-        fputs("qk-norm: true\n", out);
-    if (sinks || oss)
-        fputs("sinks: true\n", out);
-    const char *of[] = {(all || some) && !latents ? "q, k, v" : NULL,
-                        all && !some && !latents && !is_of(config, "glm4_moe") ? "o" : NULL,
-                        mlp ? "gate, up, down" : NULL, router ? "router" : NULL};
-    const char *before = "bias: [";
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        if (of[i]) {
-            fprintf(out, "%s%s", before, of[i]);
-            before = ", ";
-        }
-    fputs(before[0] == ',' ? "]\n" : "", out);
+    else if (all || qkv)
+        text_add(bias, sizeof bias, qkv || is_of(config, "glm4_moe") ? "q, k, v" : "q, k, v, o");
+    if (router)
+        text_add(bias, sizeof bias, *bias ? ", router%s" : "router%s", oss ? ", experts" : "");
+    fputs(norms || is_of(config, "qwen3 qwen3_moe gemma3 gemma3_text") ? "qk-norm: true\n" : "", out);
+    fputs(sinks ? "sinks: true\n" : "", out);
+    if (*bias)
+        fprintf(out, "bias: [%s]\n", bias);
 }
 
 /* The period of layers with full attention, from the list of all layers; 0: there are none, -1: no such

@@ -75,11 +75,10 @@ int experts_count_chunk(const struct experts *x, struct chunk *chunk, struct sta
 double *experts_give(struct experts *x, const char *name, const char *what, int64_t each, enum dtype_id dtype,
                      int32_t *made);
 
-/* The inputs of the matmuls. biased: set of bits, 1 << i if weight i has a bias, [experts, columns], and 1 << EXPERTS_LAYERS
- * if the router has one, [experts]; expert: of each row that is multiplied. */
+/* The inputs of the matmuls. Biases are 0 if there are none: all weights have one, [experts, columns], or none has; expert: of
+ * each row that is multiplied. */
 struct given {
-    int32_t x, router, weight[EXPERTS_LAYERS], bias[EXPERTS_LAYERS + 1], expert;
-    unsigned biased;
+    int32_t x, router, weight[EXPERTS_LAYERS], router_bias, bias[EXPERTS_LAYERS], expert;
 };
 
 /* Computes y from x by sending rows to the experts and back. */

@@ -16,11 +16,10 @@ static int32_t softmax_gates(struct experts *x, const struct given *g, int32_t l
     int64_t chosen[] = {x->tokens, x->top_k};
     b->what = "router";
     int32_t logits = build_dot(b, g->x, g->router, &matmul, x->dtype);
-    if (g->biased >> EXPERTS_LAYERS & 1) {
-        int64_t all[] = {x->tokens, x->experts}, along = 1;
-        int32_t bias = build_broadcast(b, g->bias[EXPERTS_LAYERS], all, 2, &along);
-        logits = build_binary(b, HLO_ADD, logits, bias);
-    }
+    if (g->router_bias)
+        logits = build_binary(
+            b, HLO_ADD, logits,
+            build_broadcast(b, g->router_bias, (int64_t[]){x->tokens, x->experts}, 2, (int64_t[]){1}));
     logits = build_reshape(b, logits, &(int64_t){x->tokens * x->experts}, 1);
     logits = build_reshape(b, build_take(b, logits, logit), chosen, 2);
     return build_reshape(b, front_softmax(b, logits), &x->entries, 1);
@@ -85,9 +84,7 @@ static int32_t multiply(struct experts *x, const struct given *g, int i, int32_t
 {
     x->b->what = "experts";
     int32_t y = build_ragged_dot(x->b, rows, g->weight[i], groups, x->dtype, mine);
-    if (!(g->biased >> i & 1))
-        return y;
-    return build_binary(x->b, HLO_ADD, y, build_take(x->b, g->bias[i], g->expert));
+    return g->bias[i] ? build_binary(x->b, HLO_ADD, y, build_take(x->b, g->bias[i], g->expert)) : y;
 }
 
 /* The matmuls of the experts, on rows sorted by expert. */
@@ -141,7 +138,7 @@ static void return_rows(struct experts *x, const struct given *g, const struct c
     struct arrived arrived = experts_sort(x, trip->local);
     int32_t rows = build_take(b, trip->tokens, arrived.order);
     struct given biased = *g;
-    if (g->biased)
+    if (*g->bias)
         biased.expert =
             build_binary(b, HLO_DIVIDE, arrived.keys, build_fill(b, (double)x->buffer, arrived.keys));
     int32_t made = experts_multiply(x, &biased, rows, arrived.groups, &chunk->mine);

@@ -63,9 +63,6 @@ static const struct {
     [WEIGHT_K_BIAS] = {"bk", K, NO_WIDTH, 0, EVERYWHERE},
     [WEIGHT_V_BIAS] = {"bv", V, NO_WIDTH, 0, EVERYWHERE},
     [WEIGHT_O_BIAS] = {"bo", D, NO_WIDTH, -1, EVERYWHERE},
-    [WEIGHT_GATE_BIAS] = {"bg", FF, NO_WIDTH, 0, DENSE},
-    [WEIGHT_UP_BIAS] = {"bu", FF, NO_WIDTH, 0, DENSE},
-    [WEIGHT_DOWN_BIAS] = {"bd", D, NO_WIDTH, -1, DENSE},
     [WEIGHT_ROUTER_BIAS] = {"brouter", EXPERTS, NO_WIDTH, -1, OF_EXPERTS},
     [WEIGHT_EXPERT_GATE_BIAS] = {"beg", EXPERTS, EXPERT_FF, 0, OF_EXPERTS},
     [WEIGHT_EXPERT_UP_BIAS] = {"beu", EXPERTS, EXPERT_FF, 0, OF_EXPERTS},
@@ -79,14 +76,13 @@ static const struct {
 static bool is_there(const struct transformer *t, enum weight_id id)
 {
     bool gate = id == WEIGHT_GATE || id == WEIGHT_EXPERT_GATE || id == WEIGHT_SHARED_GATE ||
-                id == WEIGHT_GATE_BIAS || id == WEIGHT_EXPERT_GATE_BIAS;
-    if (id >= WEIGHT_Q_NORM && id < BLOCK_WEIGHTS &&
-        !(id >= WEIGHT_Q_BIAS  ? transformer_has_bias(t, id)
-          : id == WEIGHT_SINKS ? t->sinks
-                               : t->qk_norm))
+                id == WEIGHT_EXPERT_GATE_BIAS;
+    if (id >= WEIGHT_Q_BIAS && id < BLOCK_WEIGHTS && !transformer_has_bias(t, id))
         return false;
-    return !(gate && !t->gated) && !(id == WEIGHT_NORM_2 && t->parallel) &&
-           !(id == WEIGHT_UNEMBED && t->tied) && !(weights[id].where == OF_EXPERTS && t->moe.experts == 0);
+    return !(id == WEIGHT_SINKS && !t->sinks) &&
+           !(id >= WEIGHT_Q_NORM && id <= WEIGHT_K_NORM && !t->qk_norm) && !(gate && !t->gated) &&
+           !(id == WEIGHT_NORM_2 && t->parallel) && !(id == WEIGHT_UNEMBED && t->tied) &&
+           !(weights[id].where == OF_EXPERTS && t->moe.experts == 0);
 }
 
 static void set_shape(const struct transformer *t, enum weight_id id, struct weight *w)

@@ -173,14 +173,11 @@ static struct tensor attend(struct transformer_step *s, int64_t layer, const str
 /* Adds a bias, if there is one, to the columns of y. */
 static void add_bias(struct transformer_step *s, int64_t layer, enum weight_id id, struct tensor *y)
 {
-    char name[sizeof y->dim[1].name];
     if (!transformer_has_bias(s->t, id))
         return;
-    const struct tensor bias = step_weight(s, layer, id);
-    strcpy(name, y->dim[1].name);
-    strcpy(y->dim[1].name, bias.dim[0].name);
+    struct tensor bias = step_weight(s, layer, id);
+    strcpy(bias.dim[0].name, y->dim[1].name);
     *y = tensor_zip(s->b, HLO_ADD, y, &bias);
-    strcpy(y->dim[1].name, name);
 }
 
 /* The norm of each head: rows of x are tokens, those that norm() gets are heads of tokens. */
@@ -215,8 +212,6 @@ static struct tensor feed_forward(struct transformer_step *s, int64_t layer, con
     struct tensor both[2];
     bool gated = s->t->gated;
     multiply_all(s, h, layer, id, gated ? 2 : 1, both);
-    for (int i = 0; i <= gated && id == up_and_gate; i++)
-        add_bias(s, layer, i ? WEIGHT_GATE_BIAS : WEIGHT_UP_BIAS, &both[i]);
     front_apply(s->b, s->t->activation, &both[gated]);
     return gated ? tensor_zip(s->b, HLO_MULTIPLY, &both[1], &both[0]) : both[0];
 }
@@ -252,9 +247,7 @@ static struct tensor in_turn(struct transformer_step *s, int64_t layer, const st
     h = step_norm(s, layer, WEIGHT_NORM_2, &x);
     y = feed_forward(s, layer, up_and_gate, &h);
     w = step_weight(s, layer, WEIGHT_DOWN);
-    x = multiply_onto(s, &y, &w, is_kept(s, WEIGHT_DOWN), &x);
-    add_bias(s, layer, WEIGHT_DOWN_BIAS, &x);
-    return x;
+    return multiply_onto(s, &y, &w, is_kept(s, WEIGHT_DOWN), &x);
 }
 
 /* The matmuls with o and down are one, of both parts concatenated, with a single reduce-scatter. */
@@ -269,7 +262,6 @@ static struct tensor in_parallel(struct transformer_step *s, int64_t layer, cons
     struct tensor parts = beside(s, y, 2, 1), weights = beside(s, w, 2, 0);
     parts = multiply_onto(s, &parts, &weights, is_kept(s, WEIGHT_O) || is_kept(s, WEIGHT_DOWN), x);
     add_bias(s, layer, WEIGHT_O_BIAS, &parts);
-    add_bias(s, layer, WEIGHT_DOWN_BIAS, &parts);
     return parts;
 }
 

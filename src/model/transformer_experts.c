@@ -72,10 +72,9 @@ static int32_t matrices(struct transformer_step *s, int64_t layer, enum weight_i
     return build_reshape(s->b, w, (int64_t[]){local, dim[0] / local, dim[1]}, 3);
 }
 
-static void give_bias(struct transformer_step *s, int64_t layer, enum weight_id id, int at, struct given *g)
+static int32_t bias(struct transformer_step *s, int64_t layer, enum weight_id id)
 {
-    g->bias[at] = step_weight(s, layer, id).value;
-    g->biased |= 1u << at;
+    return transformer_has_bias(s->t, id) ? step_weight(s, layer, id).value : 0;
 }
 
 struct tensor step_experts(struct transformer_step *s, int64_t layer, const struct tensor *h)
@@ -85,14 +84,11 @@ struct tensor step_experts(struct transformer_step *s, int64_t layer, const stru
     const char *what = s->b->what;
     struct experts *x = &s->t->moe;
     struct given g = {.x = h->value, .router = step_weight(s, layer, WEIGHT_ROUTER).value};
-    if (transformer_has_bias(s->t, WEIGHT_ROUTER_BIAS))
-        give_bias(s, layer, WEIGHT_ROUTER_BIAS, EXPERTS_LAYERS, &g);
+    g.router_bias = bias(s, layer, WEIGHT_ROUTER_BIAS);
     x->at = s->model->experts->count > 1 ? (int)(layer / s->t->every) - x->before : 0;
     for (int i = 0; i < x->layers; i++) {
-        enum weight_id bias = (enum weight_id)(id[i] + WEIGHT_EXPERT_GATE_BIAS - WEIGHT_EXPERT_GATE);
         g.weight[i] = matrices(s, layer, id[i]);
-        if (transformer_has_bias(s->t, bias))
-            give_bias(s, layer, bias, i, &g);
+        g.bias[i] = bias(s, layer, (enum weight_id)(id[i] + WEIGHT_EXPERT_GATE_BIAS - WEIGHT_EXPERT_GATE));
     }
     struct tensor y = *h;
     y.value = experts_forward(x, &g);

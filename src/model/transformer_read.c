@@ -37,31 +37,38 @@ static int read_latents(const struct node *root, struct transformer *t, struct s
     return 0;
 }
 
-/* bias: [q, k, v, o, gate, up, down, router], where gate, up and down are also those of experts. */
-static int read_bias(const struct node *root, struct transformer *t, struct status *st)
+/* Adds the bits of the names in a list. */
+static int read_bits(const struct node *root, const char *key, const char *const names[],
+                     const unsigned bits[], unsigned *set, struct status *st)
 {
-    static const char *const names[] = {"q", "k", "v", "o", "gate", "up", "down", "router", NULL};
-    const struct node *list = node_get(root, "bias");
-    if (list && node_is_sequence(list, "bias", st) < 0)
+    const struct node *list = node_get(root, key);
+    if (list && node_is_sequence(list, key, st) < 0)
         return st->code;
     for (int i = 0; list && i < list->count; i++) {
         const char *text;
-        if (node_text(list->child[i], "bias", &text, st) < 0)
+        if (node_text(list->child[i], key, &text, st) < 0)
             return st->code;
         int which = text_index(text, names);
         if (which < 0)
-            return node_prefix(list->child[i], st, text_unknown("bias", text, names, st));
-        t->bias |= 1u << which;
-        if (which >= 4 && which < 7)
-            t->bias |= 1u << (which - 4 + WEIGHT_EXPERT_GATE_BIAS - WEIGHT_Q_BIAS);
+            return node_prefix(list->child[i], st, text_unknown(key, text, names, st));
+        *set |= bits[which];
     }
-    const char *key = t->bias & 7 ? "bias" : t->qk_norm ? "qk-norm" : NULL;
-    if (t->latents.kv > 0 && key)
-        return node_fail(
-            node_get(root, key), st, STATUS_INPUT,
-            "with mla queries and keys are made of latents, which have norms and no biases; leave out "
-            "%s",
-            key);
+    return 0;
+}
+
+/* bias: [q, k, v, o, router, experts] */
+static int read_bias(const struct node *root, struct transformer *t, struct status *st)
+{
+    static const char *const names[] = {"q", "k", "v", "o", "router", "experts", NULL};
+    static const unsigned bits[] = {1, 2, 4, 8, 16, 7 << 5}, of_qkv = 7, of_experts = ~15u;
+    if (read_bits(root, "bias", names, bits, &t->bias, st) < 0)
+        return st->code;
+    if (t->latents.kv > 0 && (t->bias & of_qkv || t->qk_norm))
+        return node_fail(node_get(root, "mla"), st, STATUS_INPUT,
+                         "latents have norms, and no biases; leave out qk-norm and bias of q, k and v");
+    if (t->bias & of_experts && !node_get(root, "moe"))
+        return node_fail(node_get(root, "bias"), st, STATUS_INPUT,
+                         "there are no experts, and no router; add moe, or leave them out");
     if (t->sinks && t->attention == ATTENTION_NONE)
         return node_fail(node_get(root, "sinks"), st, STATUS_INPUT,
                          "sinks are of attention; write attention: causal or full");
@@ -190,19 +197,7 @@ static int read_keep(const struct node *root, struct transformer *t, struct stat
     static const char *const names[] = {"q", "k", "v", "attention", "o", "gate", "up", "down", NULL};
     static const unsigned bits[] = {1u << WEIGHT_Q, 1u << WEIGHT_K,    1u << WEIGHT_V,  KEEP_ATTENTION,
                                     1u << WEIGHT_O, 1u << WEIGHT_GATE, 1u << WEIGHT_UP, 1u << WEIGHT_DOWN};
-    const struct node *list = node_get(root, "keep");
-    if (list && node_is_sequence(list, "keep", st) < 0)
-        return st->code;
-    for (int i = 0; list && i < list->count; i++) {
-        const char *text;
-        if (node_text(list->child[i], "keep", &text, st) < 0)
-            return st->code;
-        int which = text_index(text, names);
-        if (which < 0)
-            return node_prefix(list->child[i], st, text_unknown("keep", text, names, st));
-        t->keep |= bits[which];
-    }
-    return 0;
+    return read_bits(root, "keep", names, bits, &t->keep, st);
 }
 
 /* parallelism: {fsdp: "(x,y)", tp: z}; without it, the name of an axis is its role. */

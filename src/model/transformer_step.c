@@ -22,8 +22,7 @@
  *     fused: false             q, k and v are one matmul, gate and up another
  *     qk-norm: false           heads of q and k have norms
  *     sinks: false             each head has a score that takes its share of the softmax
- *     bias: [q, k, v, o, gate, up, down, router]
- *                              what these add; gate, up and down are those of experts, too
+ *     bias: [q, k, v, o, router, experts]
  *     parallel: false          attention and the feed-forward part read the same norm, with a single sum over tp
  *     keep: [q, k, v, o]       what remat full keeps besides inputs of layers: q, k, v, attention, o, gate, up, down
  *     residual: sequence       or whole: between matmuls all devices of tp have all tokens

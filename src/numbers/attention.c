@@ -201,7 +201,7 @@ int attention_run(struct frame *frame, int32_t instruction)
 {
     bool back = is_backward(frame->module, instruction);
     struct value *part[RESULTS] = {NULL}, **slot = frame_slot(frame, instruction);
-    int code = 0, results = module_at(frame->module, instruction)->operands - 1;
+    int code = 0, results = module_at(frame->module, instruction)->operands == OPERANDS ? 4 : 3;
     for (int o = 0; o < RESULTS && code == 0; o++)
         code = (part[o] = value_new(frame->devices, frame->st)) ? 0 : frame->st->code;
     for (int d = 0; d < frame->devices && code == 0; d++)
