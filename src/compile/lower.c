@@ -129,10 +129,10 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
         *more_s += runs_of(lower, l) * added_s[l];
     }
     free(added_s);
-    double off_s = 0, most_frac = lower->options->layer_reach == 0 ? LOWER_OFF_FRAC : 0;
+    double off_s = 0;
     bool stand = lower_layers_settle(lower, trace, more_s, &off_s);
     double total_s = trace->total_s + *more_s;
-    lower->unsteady = !stand || !(off_s <= most_frac * total_s);
+    lower->unsteady = !stand || !(off_s <= LOWER_OFF_FRAC * total_s);
     if (lower->off_frac < 0)
         lower->off_frac = off_s > 0 ? off_s / total_s : 0;
     return 0;

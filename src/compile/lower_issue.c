@@ -273,14 +273,20 @@ static double links_s(const struct program *program, int32_t first)
     return most / slice->link_Bps;
 }
 
-/* The delay of the queue by a concurrent collective. For the permutes of a loop, the cost is in the smaller
- * products. */
-static double delay_s(const struct walker *w, int32_t instruction, int32_t first)
+/* The delay of the queue by a concurrent collective; where its sends are not known, its lower bound. For the permutes of a
+ * loop, the cost is in the smaller products. */
+static int find_delay(const struct walker *w, int32_t instruction, int32_t first, double *delay_s)
 {
-    double frac = w->lower->options->contention_frac;
+    double frac = w->lower->options->contention_frac, busy_s = 0;
     const struct opcode_info *info = opcode_info(module_at(w->module, instruction)->opcode);
     bool beside = info->class == CLASS_START && info->whole != HLO_COLLECTIVE_PERMUTE;
-    return frac > 0 && beside ? frac * links_s(w->program, first) : 0;
+    int code = 0;
+    if (frac > 0 && beside && w->lower->options->least)
+        code = lower_least_links(w->lower, lower_collective_in(w->module, instruction), &busy_s, w->st);
+    else if (frac > 0 && beside)
+        busy_s = links_s(w->program, first);
+    *delay_s = frac * busy_s;
+    return code;
 }
 
 int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
@@ -305,11 +311,12 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
     value->item = at;
     value->loose = by_data && !walker_overlaps(w);
     value->arrives = value->loose && module_whole_at(w->module, collective) == HLO_COLLECTIVE_PERMUTE;
-    if (w->program->ops > first) {
+    if (w->program->ops > first && code == 0) {
+        double delay_s, added_s = on_sparse_core(w, instruction) ? 0 : sums_s(w->program, first);
+        code = find_delay(w, instruction, first, &delay_s);
         w->lower->item[at].first_op = first;
         w->lower->item[at].end_op = value->op;
-        w->lower->item[at].sums_s =
-            (on_sparse_core(w, instruction) ? 0 : sums_s(w->program, first)) + delay_s(w, instruction, first);
+        w->lower->item[at].sums_s = added_s + delay_s;
     }
     return code;
 }

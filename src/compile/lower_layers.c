@@ -11,8 +11,9 @@
  * durations alone would prove nothing: slack that shrinks from layer to layer shows in single ops first. Nor may anything that
  * was issued before be under way still.
  *
- * With `layer_reach` 0 no slack outlives its layer. Where chips share links unevenly, layers then repeat themselves in twos or
- * in sevens, or not at all, about a mean that stays, of which the standard error says how far it may be off.
+ * Where chips share links unevenly, layers repeat themselves in twos or in sevens, or not at all, about a mean that stays. An
+ * op that drifts uses up slack, and once there is none every layer takes as much longer as it drifted in each. So what drifts
+ * farthest, over the turns that stand, says by how much the missing layers may be off.
  */
 #include "compile/lower_own.h"
 
@@ -51,12 +52,11 @@ static bool may_open(const struct walker *w, int32_t instruction)
 }
 
 /* The number of turns of a pass that stand for the missing ones: two in five, or one. */
-enum { STAND_LEAST = 4 };
 static int standing(const struct lower_options *options)
 {
+    enum { STAND_LEAST = 4 };
     int stand = (options->layers - options->layers_apart) / 5 * 2, most = options->more_layers;
-    bool mean = options->layer_reach == 0 && stand >= STAND_LEAST && stand <= most;
-    return mean ? stand : 1;
+    return stand >= STAND_LEAST && stand <= most ? stand : 1;
 }
 
 int walker_turn(struct walker *w, int32_t instruction)
@@ -108,17 +108,30 @@ static double end_s(const struct lower *lower, const struct trace *trace, int32_
     return end;
 }
 
-/* How far ops of a turn are from those of the turn before, moved by `moved_s`, at most; infinite if they are others. */
-static double apart_s(const struct lower *lower, const struct trace *trace, int32_t turn, double moved_s)
+/* How far ops of a turn are from those `back` turns before, moved by `moved_s`, at most; infinite if they are others. */
+static double apart_s(const struct lower *lower, const struct trace *trace, int32_t turn, int32_t back,
+                      double moved_s)
 {
-    int32_t first = lower->turn[turn].first_op, before = lower->turn[turn - 1].first_op;
     double most_s = 0;
-    if (end_of(lower, turn) - first != end_of(lower, turn - 1) - before)
+    if (turn - back < 0)
+        return INFINITY;
+    int32_t first = lower->turn[turn].first_op, before = lower->turn[turn - back].first_op;
+    if (end_of(lower, turn) - first != end_of(lower, turn - back) - before)
         return INFINITY;
     for (int32_t i = 0; first + i < end_of(lower, turn); i++) {
         most_s = fmax(most_s, fabs(trace->op_end_s[first + i] - trace->op_end_s[before + i] - moved_s));
         most_s = fmax(most_s, fabs(trace->op_start_s[first + i] - trace->op_start_s[before + i] - moved_s));
     }
+    return most_s;
+}
+
+/* The same of several turns up to this one. */
+static double most_apart_s(const struct lower *lower, const struct trace *trace, int32_t turn, int32_t back,
+                           double moved_s)
+{
+    double most_s = 0;
+    for (int32_t t = turn; t > turn - lower->options->layer_reach - 2; t--)
+        most_s = fmax(most_s, apart_s(lower, trace, t, back, moved_s));
     return most_s;
 }
 
@@ -146,33 +159,30 @@ static bool stand_for_all(const struct lower *lower)
     return standing(lower->options) * own == stand;
 }
 
-/* By how much the mean of the turns that stand, of which `last` is the last, may be off: two standard errors. Infinite if
- * there are too few. */
-static double mean_off_s(const struct lower *lower, const struct trace *trace, int32_t last)
-{
-    int stand = standing(lower->options);
-    double sum2 = 0, mean_s = (end_s(lower, trace, last) - end_s(lower, trace, last - stand)) / stand;
-    for (int32_t t = last; t > last - stand; t--)
-        sum2 += pow(end_s(lower, trace, t) - end_s(lower, trace, t - 1) - mean_s, 2);
-    return stand >= STAND_LEAST ? 2 * sqrt(sum2 / (stand - 1) / stand) : INFINITY;
-}
+/* Two turns that are less alike, of layers that go on to differ by more, were alike by chance. */
+#define ALIKE_FRAC 2e-5
 
 bool lower_layers_settle(const struct lower *lower, const struct trace *trace, double *more_s, double *off_s)
 {
-    int more = lower->options->more_layers, compared = lower->options->layer_reach + 2;
+    int more = lower->options->more_layers, stand = standing(lower->options);
     bool steady = more == 0 || stand_for_all(lower);
     for (int32_t t = 1; t + 1 < lower->turns; t++) {
-        int mean_of = standing(lower->options) == 1 && t > compared ? compared : 1;
-        double moved_s = (end_s(lower, trace, t) - end_s(lower, trace, t - mean_of)) / mean_of, most_s = 0;
+        int mean_of = stand == 1 ? lower->options->layer_reach + 2 : 1;
+        mean_of = t > mean_of ? mean_of : 1;
+        double moved_s = (end_s(lower, trace, t) - end_s(lower, trace, t - mean_of)) / mean_of;
         if (isfinite(moved_s))
             *more_s += lower->turn[t].more * moved_s;
         if (!lower->turn[t].last || lower->turn[t].first_op == end_of(lower, t))
             continue;
         steady = steady && nothing_outlasts(lower, trace, t);
-        for (int32_t back = 0; back < compared; back++)
-            most_s = t - back > 0 ? fmax(most_s, apart_s(lower, trace, t - back, moved_s)) : INFINITY;
-        if (most_s > 1e-11 * fabs(moved_s) + 1e-14 * trace->total_s)
-            *off_s += fmin(more * most_s, most_s + more * mean_off_s(lower, trace, t));
+        double most_s = most_apart_s(lower, trace, t, 1, moved_s);
+        if (most_s <= 1e-11 * fabs(moved_s) + 1e-14 * trace->total_s)
+            continue;
+        double all_s = end_s(lower, trace, t) - end_s(lower, trace, t - stand), drift_s = most_s;
+        if (stand > 1)
+            drift_s = most_apart_s(lower, trace, t, stand, all_s) / stand;
+        steady = steady && (stand > 1 || drift_s <= ALIKE_FRAC * moved_s);
+        *off_s += most_s + more * drift_s;
     }
     return steady;
 }

@@ -206,16 +206,6 @@ int lower_remember(struct lower *lower, int32_t instruction, const struct lowere
     return known >= 0 || st->code < 0 ? st->code : keep(lower->options->least_table, &made, hash, st);
 }
 
-int lower_wait(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st)
-{
-    double seconds;
-    int code = estimate(lower, instruction, false, &seconds, st);
-    *after = code < 0 ? before
-                      : lower_exchange(lower, instruction, WHERE_ALL, (struct exchange){.setup_s = seconds},
-                                       before);
-    return code;
-}
-
 /* Bytes that leave a device, on average, under any schedule: all other devices of its group must receive
  * their parts. */
 static double bytes_out(const struct lower *lower, int32_t instruction, int n)
@@ -239,7 +229,7 @@ static double bytes_out(const struct lower *lower, int32_t instruction, int n)
     }
 }
 
-static int find_bound(struct lower *lower, int32_t instruction, double *bound_s, struct status *st)
+int lower_least_links(struct lower *lower, int32_t instruction, double *bound_s, struct status *st)
 {
     const struct slice *slice = lower->placement->slice;
     const struct layout *layout = NULL;
@@ -249,6 +239,16 @@ static int find_bound(struct lower *lower, int32_t instruction, double *bound_s,
     if (code == 0 && lower->placement->cores == 1 && lower->placement->devices == slice->chips)
         *bound_s = bytes_out(lower, instruction, permutes ? 1 : layout->devices) /
                    (2 * slice->axes * slice->link_Bps);
+    return code;
+}
+
+int lower_wait(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st)
+{
+    double seconds;
+    int code = estimate(lower, instruction, false, &seconds, st);
+    *after = code < 0 ? before
+                      : lower_exchange(lower, instruction, WHERE_ALL, (struct exchange){.setup_s = seconds},
+                                       before);
     return code;
 }
 
@@ -282,7 +282,7 @@ static int add(struct lower_least *least, const struct lowered *item, int32_t co
         if (!GROW(least->class, least->classes, least->room))
             return status_nomem(st);
         least->class[least->classes++] = (struct least_class){.instruction = collective};
-        if (find_bound(lower, collective, &least->class[c].bound_s, st) < 0)
+        if (lower_least_links(lower, collective, &least->class[c].bound_s, st) < 0)
             return st->code;
     }
     least->class[c].times += item->times;

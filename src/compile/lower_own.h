@@ -139,6 +139,9 @@ int lower_exchange_bytes(const struct lower *lower, int32_t instruction, const s
 /* With options.least: appends an op without links that takes the lower bound of a collective. */
 int lower_wait(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st);
 
+/* A lower bound of the time that a collective uses a chip's links, all at once, averaged over chips; 0: none. */
+int lower_least_links(struct lower *lower, int32_t instruction, double *bound_s, struct status *st);
+
 /* Looks up in options.least_table how a collective on such a layout uses our own schedule; NULL if unknown.
  * The next function stores it. */
 const struct lowered_share *lower_recall(struct lower *lower, int32_t instruction, struct status *st);

@@ -50,12 +50,21 @@ struct found {
     struct result result;
 };
 
+/* Steps of families that were refined last, which the next candidates are likely to be of, too. */
+enum { STEPS_KEPT = 8 };
+struct kept_step {
+    struct step_bound step;
+    int32_t family; /* -1: none */
+};
+
 struct search {
     const struct grid *grid;
     struct catalog *catalog;
     int jobs;
     struct ranking *ranking;
     struct least_table table;
+    struct kept_step kept[STEPS_KEPT];
+    int oldest; /* of these */
     struct seats seats;
     struct family *family;
     int32_t families;
@@ -328,12 +337,20 @@ static int expand(struct search *search, int32_t f, struct status *st)
 /* Refines a candidate's estimate by the simulated times of its collectives. */
 static int refine(struct search *search, struct candidate candidate, struct status *st)
 {
-    struct step_bound step = {0};
-    int code = open_step(search, candidate.family, candidate.point, &step, st);
+    int code = 1;
     candidate.refined = true;
+    for (int k = 0; k < STEPS_KEPT && code > 0; k++)
+        if (search->kept[k].family == candidate.family)
+            code = estimate(search, &search->kept[k].step, candidate, st);
+    if (code <= 0)
+        return code;
+    struct kept_step *kept = &search->kept[search->oldest];
+    search->oldest = (search->oldest + 1) % STEPS_KEPT;
+    step_bound_close(&kept->step);
+    code = open_step(search, candidate.family, candidate.point, &kept->step, st);
+    kept->family = code == 0 ? candidate.family : -1;
     if (code == 0)
-        code = estimate(search, &step, candidate, st);
-    step_bound_close(&step);
+        code = estimate(search, &kept->step, candidate, st);
     return code < 0 ? code : 0;
 }
 
@@ -544,6 +561,8 @@ static int finish(struct search *search, struct status *st)
 
 static void search_free(struct search *search)
 {
+    for (int k = 0; k < STEPS_KEPT; k++)
+        step_bound_close(&search->kept[k].step);
     least_table_free(&search->table);
     seats_free(&search->seats);
     free(search->family);
@@ -564,6 +583,8 @@ int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struc
                             .writes = file->csv.output.file,
                             .progress = progress_start(grid->points)};
     sigset_t before;
+    for (int k = 0; k < STEPS_KEPT; k++)
+        search.kept[k].family = -1;
     ranking->searched = search.progress.searches = true;
     workers_hold(&before);
     search.batch = malloc(AT_ONCE * sizeof *search.batch);

@@ -129,8 +129,8 @@ static void print_left_out(const struct result result[], int results, FILE *out)
         most_frac = fmax(most_frac, result[i].left_out_frac);
     if (most_frac > 0)
         fprintf(out,
-                "# layers that are not simulated are taken to last as those that are: at most %.2g %% "
-                "off, judged by how these differ; --unroll simulates all\n",
+                "# layers that are not simulated are taken to last as those that are, which differ: by "
+                "%.2g %% of the time, taken together; --unroll simulates all\n",
                 most_frac * 100);
 }
 

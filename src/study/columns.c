@@ -120,7 +120,7 @@ const struct column columns[] = {
      .meaning = "model on the measured profile: what published steps like it were missed by, in the median, each by what other chips' rows say (icisim validate --steps)"},
 
     {REAL(left_out_frac),
-     .meaning = "model: by what share T may be off, as layers that are not simulated are taken to last as those that are, although these differ; empty: they do not"},
+     .meaning = "model: layers that are not simulated are taken to last as those that are; by what share of T these differ, times the number of those; empty: they do not differ"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,"},
     {.kind = COLUMN_TEXT, OF(defaults), .place = 39, .heading = "by default", .spare = 1, .common = "by default %s,"},

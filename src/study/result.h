@@ -57,7 +57,7 @@ struct result {
     double typical_error_frac;                   /* validate_typical_error(); NaN on the spec profile */
     double mfu_half_frac, mfu_full_frac;         /* with attention counted half, and in full */
     char spent[RESULT_LINE]; /* of a model's step: the breakdown of its time (time_breakdown.h) */
-    double left_out_frac;    /* by which the time may be off, as layers are left out; NaN: they repeat */
+    double left_out_frac;    /* of the time: how layers differ, for all that are left out; NaN: they repeat */
     double least_s;          /* a search's estimate of the least time (faces/search.h) */
     char exposed_axes[RESULT_LINE]; /* of a module: seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
     char offered[RESULT_ID];        /* "yes" or "no": the chip's cloud offers the slice */
