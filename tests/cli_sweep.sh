@@ -46,7 +46,7 @@ grep -q '^icisim: 4 of 8 points failed' wrong.err || fail "$(cat wrong.err)"
 [ "$(grep -c ',ok,' wrong.csv)" -eq 4 ] || fail 'the other rows are not there'
 # ... also where only the fastest are printed
 ./alone sweep all-gather --slice 4 --size 1KiB:8KiB:x2 --engine simgrid,event --top 1 >/dev/null 2>wrong.err
-[ $? -eq 1 ] && grep -q '^icisim: 4 of 8 points failed' wrong.err || fail "--top: $(cat wrong.err)"
+[ $? -eq 1 ] && grep -q '^icisim: 4 of 8 points failed; --csv FILE says how' wrong.err || fail "--top: $(cat wrong.err)"
 # ... and it counts if it was there before the sweep was resumed, as what is invalid does.
 for rows in 0 3 8; do
     head -$((rows + 1)) wrong.csv >half.csv
