@@ -39,6 +39,20 @@ static const char both_ways[] =
     "  h = bf16[96,40] convert(g), frontend_attributes={layer=\"1\",phase=\"bwd\"}\n"
     "  ROOT v = bf16[96,40] multiply(h, n), frontend_attributes={layer=\"1\",phase=\"bwd\"}\n}\n";
 
+/* A softmax's largest scores and sums, after the product of attention. */
+static const char softmax[] =
+    "HloModule m\n"
+    "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+    "most { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n"
+    "ENTRY e {\n  q = bf16[2,8,4] parameter(0)\n  k = bf16[2,16,4] parameter(1)\n  z = f32[] constant(0)\n"
+    "  scores = f32[2,8,16] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+    "rhs_contracting_dims={2}\n"
+    "  m = f32[2,8] reduce(scores, z), dimensions={2}, to_apply=most\n"
+    "  b = f32[2,8,16] broadcast(m), dimensions={0,1}\n"
+    "  d = f32[2,8,16] subtract(scores, b)\n"
+    "  p = f32[2,8,16] exponential(d)\n"
+    "  ROOT t = f32[2,8] reduce(p, z), dimensions={2}, to_apply=sum\n}\n";
+
 static void moves(const struct module *module, const char *name, double bytes)
 {
     NEAR(module_cost(module, instruction_of(module, NULL, name)).hbm_bytes, bytes, 1e-12);
@@ -50,7 +64,7 @@ static void of_a_norm(void)
     struct module from, to;
     struct status st = {0};
     module_of(&from, norm);
-    OKAY(pass_fuse(&from, 0, &to, &st), st);
+    OKAY(pass_fuse(&from, 0, 0, &to, &st), st);
     static const char *const inside[] = {"wide", "square", "b", "y", "g", "u", "named"};
     for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
         moves(&to, inside[i], 0);
@@ -69,7 +83,7 @@ static void of_a_norm_both_ways(void)
     struct module from, to;
     struct status st = {0};
     module_of(&from, both_ways);
-    OKAY(pass_fuse(&from, 0, &to, &st), st);
+    OKAY(pass_fuse(&from, 0, 0, &to, &st), st);
     static const char *const inside[] = {"wide", "b", "y", "g", "h"};
     for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
         moves(&to, inside[i], 0);
@@ -81,21 +95,37 @@ static void of_a_norm_both_ways(void)
     module_free(&to);
 }
 
+/* f32[2,8] has 64 B, f32[2,8,16] 1024 B: the product writes scores and finds the largest ones; sums read both again, unless rows of 16
+ * are whole in the product. */
+static void of_a_softmax(void)
+{
+    for (int row = 15; row <= 16; row++) {
+        struct module from, to;
+        struct status st = {0};
+        module_of(&from, softmax);
+        OKAY(pass_fuse(&from, 0, row, &to, &st), st);
+        moves(&to, "m", 64);
+        moves(&to, "t", (row < 16 ? 1024 : 0) + 64 + 64);
+        module_free(&from);
+        module_free(&to);
+    }
+}
+
 /* All but labels stay. */
 static void nothing_else_changes(void)
 {
     struct module from, to, again;
     struct status st = {0};
     module_of(&from, norm);
-    OKAY(pass_fuse(&from, 0, &to, &st), st);
+    OKAY(pass_fuse(&from, 0, 0, &to, &st), st);
     CU_ASSERT_EQUAL(from.instructions, to.instructions);
     for (int32_t i = 0; i < from.instructions; i++)
         CU_ASSERT(module_at(&from, i)->opcode == module_at(&to, i)->opcode);
-    OKAY(pass_fuse(&to, 0, &again, &st), st); /* what was found is found again */
+    OKAY(pass_fuse(&to, 0, 0, &again, &st), st); /* what was found is found again */
     CU_ASSERT(modules_equal(&to, &again));
     module_free(&from);
     module_free(&to);
     module_free(&again);
 }
 
-SUITE("fuse", TEST(of_a_norm), TEST(of_a_norm_both_ways), TEST(nothing_else_changes))
+SUITE("fuse", TEST(of_a_norm), TEST(of_a_norm_both_ways), TEST(of_a_softmax), TEST(nothing_else_changes))

@@ -4,7 +4,8 @@
  * reductions of the same layer and phase is never in HBM, and each of these reads the inputs of the value
  * instead. If another layer or phase reads the value, HBM holds the value itself, or its inputs if they are
  * smaller (the backward pass widens and broadcasts again). Products with a softmax, in attention and in the
- * head, read their operands in the same way, and the first reduction of their result is fused with them. A
+ * head, read their operands in the same way, and the first reduction of their result is fused with them; where
+ * a whole row of the result fits the chip's tiles, all of them are. A
  * result that fits VMEM, and is only read in its layer and phase, is not in HBM. No instruction is moved: the
  * labels hbm_bytes give the remaining bytes.
  */
@@ -27,6 +28,7 @@ struct value {
 struct fuse {
     const struct module *from;
     double vmem_bytes;
+    int64_t softmax_row;
     const struct computation *entry;
     struct value *value; /* [instructions of the entry] */
 };
@@ -127,6 +129,13 @@ static double value_bytes(const struct fuse *f, int32_t at)
     return stays && bytes <= f->vmem_bytes ? 0 : bytes;
 }
 
+/* Is the whole softmax fused with a product: are its rows short enough? */
+static bool has_whole_rows(const struct fuse *f, int32_t product)
+{
+    const struct shape *shape = module_shape_of(f->from, product);
+    return f->from->number[shape->first + shape->count - 1] <= f->softmax_row;
+}
+
 /* The bytes read from HBM for an instruction: those of the inputs in HBM that it is made of. */
 static double read_bytes(struct fuse *f, int32_t at, int32_t root)
 {
@@ -138,8 +147,8 @@ static double read_bytes(struct fuse *f, int32_t at, int32_t root)
         if (value->seen == root)
             continue;
         value->seen = root;
-        bool runs_with =
-            module_at(m, root)->opcode == HLO_REDUCE && has_softmax(m, operand) && !value->reduced;
+        bool runs_with = module_at(m, root)->opcode == HLO_REDUCE && has_softmax(m, operand) &&
+                         (!value->reduced || has_whole_rows(f, operand));
         value->reduced |= runs_with;
         if (runs_with)
             continue;
@@ -168,10 +177,14 @@ static void copy(struct fuse *f, struct edit *edit, int32_t at)
         module_label_hbm_bytes(edit->to, bytes);
 }
 
-int pass_fuse(const struct module *in, double vmem_bytes, struct module *out, struct status *st)
+int pass_fuse(const struct module *in, double vmem_bytes, int64_t softmax_row, struct module *out,
+              struct status *st)
 {
     struct edit edit;
-    struct fuse f = {.from = in, .vmem_bytes = vmem_bytes, .entry = &in->computation[in->entry]};
+    struct fuse f = {.from = in,
+                     .vmem_bytes = vmem_bytes,
+                     .softmax_row = softmax_row,
+                     .entry = &in->computation[in->entry]};
     int code = edit_open_entry(&edit, in, out, st);
     f.value = malloc(((size_t)f.entry->count + 1) * sizeof *f.value);
     if (code == 0 && !f.value)

@@ -165,6 +165,13 @@ double chip_hbm_limit_bytes(const struct chip *chip);
 double chip_device_hbm_bytes(const struct chip *chip);
 double chip_hbm_efficiency(const struct chip *chip, double bytes);
 
+/* The longest rows of scores whose softmax XLA fuses with the product that makes them: 2048 where an MXU is 256 wide, none where it
+ * is 128 wide (steps of v4, v5e, v5p, v6e and v7x that libtpu 0.0.52 compiled). */
+static inline int chip_softmax_row(const struct chip *chip)
+{
+    return chip->mxu_tile >= 256 ? 2048 : 0;
+}
+
 /* The share of the peak that an attention kernel reaches, by the width of a head. A causal kernel over
  * `causal_length` keys (0: not causal) skips half of them, but only in whole blocks: the masked half of a
  * block on the diagonal is computed all the same. NaN: not known. */

@@ -100,10 +100,11 @@ struct model_options {
     bool numbers;    /* the numbers of inputs are needed, too */
     /* Experts' buffers have as many rows as come, instead of room for all that might: for times. */
     bool rows_that_come;
-    double hbm_bytes;  /* what a program may have of each device; 0: not known, and everything fits */
-    double vmem_bytes; /* what arrays may have of its VMEM; 0: none lies there */
-    bool wraps;        /* all axes of the slice wrap */
-    bool must_fit;     /* a model that is over that is refused before it is built */
+    double hbm_bytes;    /* what a program may have of each device; 0: not known, and everything fits */
+    double vmem_bytes;   /* what arrays may have of its VMEM; 0: none lies there */
+    int64_t softmax_row; /* rows of so many scores are whole in the product that makes them */
+    bool wraps;          /* all axes of the slice wrap */
+    bool must_fit;       /* a model that is over that is refused before it is built */
 };
 
 /* The sum of all kinds, in bytes per chip. */

@@ -96,7 +96,7 @@ int model_step_base(const struct point *point, const struct model *model, struct
     int code = pass_recompute(&model->module, model->remat, base, st);
     if (code < 0 || !point->schedule.fuse || !point->machine.elementwise) /* it takes no time either way */
         return code;
-    code = pass_fuse(base, model->options.vmem_bytes, &fused, st);
+    code = pass_fuse(base, model->options.vmem_bytes, model->options.softmax_row, &fused, st);
     module_free(base);
     *base = fused;
     return code;

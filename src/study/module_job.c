@@ -126,6 +126,7 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     m->model.rows_that_come = !m->model.numbers;
     m->model.hbm_bytes = chip_hbm_limit_bytes(job->machine.chip) / job->machine.mesh.cores;
     m->model.vmem_bytes = (double)job->machine.chip->vmem_bytes;
+    m->model.softmax_row = chip_softmax_row(job->machine.chip);
     if (job->options.few_layers && !point->schedule.unroll) {
         m->model.layers_most = FIRST_LAYERS + 2 * point->schedule.prefetch;
         m->model.same_time = true;

@@ -30,7 +30,8 @@ static int read_step(struct parts *s, struct part *part, const struct node *step
         return code;
     part->point = *s->point;
     part->point.work.op = part->point.work.file = part->path;
-    const struct model_options options = {.vmem_bytes = (double)s->machine->chip->vmem_bytes};
+    const struct model_options options = {.vmem_bytes = (double)s->machine->chip->vmem_bytes,
+                                          .softmax_row = chip_softmax_row(s->machine->chip)};
     code = model_read(&part->point, &options, &part->mesh.axes, &part->model, st);
     if (code == 0)
         code = model_step_base(s->point, &part->model, &part->module, st);
