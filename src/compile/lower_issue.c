@@ -230,10 +230,7 @@ static int append(struct walker *w, int32_t instruction, int32_t collective, str
 /* The share of chips that take part in an op. */
 static double share_of(const struct program *program, const struct op *op)
 {
-    int at_it = 0, chips = program->slice->chips;
-    for (int chip = 0; op->where != WHERE_ALL && chip < chips; chip++)
-        at_it += op_takes_part(program, op, chip);
-    return op->where == WHERE_ALL ? 1 : at_it / (double)chips;
+    return (double)op_takers(program, op) / program->slice->chips;
 }
 
 /* The time that the vector unit of a chip takes to add up the data of the ops from `first` on, each link's at

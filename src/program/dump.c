@@ -48,9 +48,7 @@ static void dump_where(const struct program *p, const struct op *op, FILE *out)
 {
     if (op->where == WHERE_ALL)
         return;
-    int count = 0;
-    for (int chip = 0; chip < p->slice->chips; chip++)
-        count += p->mask[op->where][chip];
+    int count = (int)op_takers(p, op);
     fprintf(out, "  on %d chips:", count);
     int shown = 0;
     for (int chip = 0; chip < p->slice->chips && shown < SHOWN; chip++)

@@ -19,14 +19,6 @@ struct step_op {
     enum op_kind kind;
 };
 
-static int64_t takers(const struct program *program, const struct op *op)
-{
-    int64_t chips = 0;
-    for (int chip = 0; chip < program->slice->chips; chip++)
-        chips += op_takes_part(program, op, chip);
-    return chips;
-}
-
 /* What all steps are made from. */
 struct steps {
     const struct run *run;
@@ -158,7 +150,7 @@ static int add_step(struct table *table, struct steps *all, const struct step_op
     for (int32_t i = 0; i < ops; i++) {
         start_s = fmin(start_s, timing->trace.op_start_s[step[i].op]);
         end_s = fmax(end_s, timing->trace.op_end_s[step[i].op]);
-        cells += takers(program, &program->op[step[i].op]) * timing->fold.orbit;
+        cells += op_takers(program, &program->op[step[i].op]) * timing->fold.orbit;
     }
     const double *d = bytes.direction;
     for (int direction = 0; direction < DIRECTIONS; direction++)
