@@ -227,8 +227,10 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
 const struct layout *lower_laid(const struct lower *lower,
                                 int32_t instruction); /* NULL if not computed yet */
 
-/* The time of a collective alone, with the options of the lowering. */
-int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, struct status *st);
+/* The time of a collective alone, with the options of the lowering, and the time of a chip's busiest direction for its bytes (or
+ * NULL). */
+int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, double *links_s,
+                          struct status *st);
 
 /* Can the schedule that the compiler chose for a collective be simulated on the layout of its groups? */
 bool lower_follows(const struct layout *layout, const struct collective_config *config);

@@ -250,12 +250,15 @@ static void end_alone(struct lower *lower, const struct alone *alone)
     lower->permutes = alone->permutes;
 }
 
-int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, struct status *st)
+int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, double *links_s,
+                          struct status *st)
 {
     struct alone alone;
     int code = begin_alone(lower, collective, &alone, st);
     if (code == 0)
         code = program_time(&lower->program, time_s, st);
+    if (code == 0 && links_s)
+        *links_s = lower_links_s(&lower->program, 0);
     end_alone(lower, &alone);
     return code;
 }

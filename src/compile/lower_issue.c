@@ -245,9 +245,7 @@ static double sums_s(const struct program *program, int32_t first)
     return bytes > 0 ? bytes / (2 * slice->axes * slice->reduce_Bps) : 0;
 }
 
-/* The time of a chip's busiest direction, averaged over the chips, for the bytes of the ops from `first` on.
- * */
-static double links_s(const struct program *program, int32_t first)
+double lower_links_s(const struct program *program, int32_t first)
 {
     const struct slice *slice = program->slice;
     double load[SLICE_AXES][2] = {0}, most = 0;
@@ -281,7 +279,7 @@ static int find_delay(const struct walker *w, int32_t instruction, int32_t first
     if (frac > 0 && beside && w->lower->options->least)
         code = lower_least_links(w->lower, lower_collective_in(w->module, instruction), &busy_s, w->st);
     else if (frac > 0 && beside)
-        busy_s = links_s(w->program, first);
+        busy_s = lower_links_s(w->program, first);
     *delay_s = frac * busy_s;
     return code;
 }

@@ -46,23 +46,27 @@ static int cut_least(struct lower *lower, int32_t instruction, const struct coll
     return 0;
 }
 
-/* The time of a collective alone, simulated; or a lower bound of it. */
-static int find_seconds(struct lower *lower, int32_t instruction, bool simulated, double *seconds,
-                        struct status *st)
+/* The time of a collective alone, simulated, and of that how long it uses the links; or a lower bound of it. */
+struct least_time {
+    double seconds, links_s;
+};
+
+static int find_time(struct lower *lower, int32_t instruction, bool simulated, struct least_time *time,
+                     struct status *st)
 {
     enum opcode whole = communication_kind(lower->module, instruction);
     const struct collective *collective = collective_by_name(opcode_info(whole)->name, st);
     int kind = collective ? lower_kind_of(lower, instruction, st) : st->code;
-    *seconds = 0;
+    *time = (struct least_time){0};
     if (kind < 0)
         return kind;
     if (is_small(lower->module, instruction))
         return 0;
     if (simulated)
-        return lower_collective_time(lower, instruction, seconds, st);
+        return lower_collective_time(lower, instruction, &time->seconds, &time->links_s, st);
     return collective->uses_ring && lower_by_schedule(lower, instruction) &&
                    lower->options->pattern == PATTERN_RINGS
-               ? cut_least(lower, instruction, collective, (enum ring_kind)kind, seconds, st)
+               ? cut_least(lower, instruction, collective, (enum ring_kind)kind, &time->seconds, st)
                : 0;
 }
 
@@ -78,7 +82,7 @@ struct least_key {
 enum kept { KEPT_BOUND, KEPT_TIME, KEPT_SHARE };
 struct least_entry {
     struct least_key key;
-    double seconds;
+    struct least_time time;
     struct lowered_share share; /* of KEPT_SHARE */
 };
 
@@ -174,18 +178,18 @@ static int keep(struct least_table *table, const struct least_entry *entry, uint
     return 0;
 }
 
-static int estimate(struct lower *lower, int32_t instruction, bool simulated, double *seconds,
+static int estimate(struct lower *lower, int32_t instruction, bool simulated, struct least_time *time,
                     struct status *st)
 {
     struct least_table *table = lower->options->least_table;
-    struct least_entry made = {.seconds = 0};
+    struct least_entry made = {.time = {0}};
     uint32_t hash;
     int32_t known = find_kept(lower, instruction, simulated ? KEPT_TIME : KEPT_BOUND, &made, &hash, st);
-    *seconds = known >= 0 ? table->entry[known].seconds : 0;
+    *time = known >= 0 ? table->entry[known].time : made.time;
     if (known >= 0 || st->code < 0)
         return st->code;
-    int code = find_seconds(lower, instruction, simulated, seconds, st);
-    made.seconds = *seconds;
+    int code = find_time(lower, instruction, simulated, time, st);
+    made.time = *time;
     return code < 0 ? code : keep(table, &made, hash, st);
 }
 
@@ -244,11 +248,11 @@ int lower_least_links(struct lower *lower, int32_t instruction, double *bound_s,
 
 int lower_wait(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st)
 {
-    double seconds;
-    int code = estimate(lower, instruction, false, &seconds, st);
+    struct least_time time;
+    int code = estimate(lower, instruction, false, &time, st);
     *after = code < 0 ? before
-                      : lower_exchange(lower, instruction, WHERE_ALL, (struct exchange){.setup_s = seconds},
-                                       before);
+                      : lower_exchange(lower, instruction, WHERE_ALL,
+                                       (struct exchange){.setup_s = time.seconds}, before);
     return code;
 }
 
@@ -285,7 +289,8 @@ static int add(struct lower_least *least, const struct lowered *item, int32_t co
         if (lower_least_links(lower, collective, &least->class[c].bound_s, st) < 0)
             return st->code;
     }
-    least->class[c].times += item->times;
+    bool waits = least->program->op[item->end_op].kind == OP_SEND;
+    *(waits ? &least->class[c].times : &least->class[c].delays) += item->times;
     least->class_of[item->end_op] = c;
     return 0;
 }
@@ -301,8 +306,11 @@ int lower_least_init(struct lower_least *least, struct lower *lower, struct prog
     int code = 0;
     for (int32_t i = 0; i < lower->items && code == 0; i++) {
         const struct lowered *item = &lower->item[i];
-        int32_t collective = lower_collective_in(lower->module, item->instruction);
-        if (collective >= 0 && item->end_op >= 0 && program->op[item->end_op].kind == OP_SEND)
+        int32_t at = item->instruction;
+        if (opcode_info(module_at(lower->module, at)->opcode)->class == CLASS_DONE)
+            at = module_operand(lower->module, at, 0); /* what delays the queue stands at the end */
+        int32_t collective = lower_collective_in(lower->module, at);
+        if (collective >= 0 && item->end_op >= 0)
             code = add(least, item, collective, st);
     }
     return code;
@@ -315,17 +323,21 @@ void lower_least_free(struct lower_least *least)
     *least = (struct lower_least){0};
 }
 
-static void set(const struct lower_least *least, int32_t class, double seconds)
+static void set(const struct lower_least *least, int32_t class, double seconds, double delay_s)
 {
     for (int32_t o = 0; o < least->program->ops; o++)
-        if (least->class_of[o] == class)
-            least->program->op[o].setup_s = seconds;
+        if (least->class_of[o] == class) {
+            struct op *op = &least->program->op[o];
+            *(op->kind == OP_SEND ? &op->setup_s : &op->amount.each) =
+                op->kind == OP_SEND ? seconds : delay_s;
+        }
 }
 
 void lower_least_bounds(const struct lower_least *least, double share)
 {
     for (int32_t c = 0; c < least->classes; c++)
-        set(least, c, share * least->class[c].bound_s);
+        set(least, c, share * least->class[c].bound_s,
+            least->lower->options->contention_frac * least->class[c].bound_s);
 }
 
 double lower_least_sum_s(const struct lower_least *least)
@@ -337,15 +349,19 @@ double lower_least_sum_s(const struct lower_least *least)
 }
 
 int lower_least_estimate(const struct lower_least *least, const struct placement *placement, bool simulated,
-                         struct status *st)
+                         double *delay_s, struct status *st)
 {
     struct lower there = {0};
+    *delay_s = 0;
     int code = lower_init(&there, least->lower->module, placement, least->lower->options, st);
     for (int32_t c = 0; c < least->classes && code == 0; c++) {
-        double seconds;
-        code = estimate(&there, least->class[c].instruction, simulated, &seconds, st);
+        const struct least_class *class = &least->class[c];
+        struct least_time time;
+        code = estimate(&there, class->instruction, simulated, &time, st);
+        double links_s = fmax(time.links_s, class->bound_s), frac = there.options->contention_frac;
+        *delay_s += class->delays * frac * (links_s - class->bound_s);
         if (code == 0)
-            set(least, c, seconds);
+            set(least, c, time.seconds, frac * links_s);
     }
     lower_free(&there);
     return code;

@@ -36,8 +36,8 @@ void least_table_free(struct least_table *table);
 
 /* The ops of a program that wait for collectives of one class. */
 struct least_class {
-    int32_t instruction; /* one of them */
-    double times;        /* executions represented by these ops */
+    int32_t instruction;  /* one of them */
+    double times, delays; /* executions represented by these ops; those of them that delay the queue */
     double bound_s;
 };
 struct lower_least {
@@ -53,11 +53,11 @@ int lower_least_init(struct lower_least *least, struct lower *lower, struct prog
                      struct status *st);
 void lower_least_free(struct lower_least *least);
 
-/* Sets how long the program's ops wait: a share of their bounds; or their estimates on another placement with
- * the same number of devices, simulated or not. */
+/* Sets how long the program's ops wait: a share of their bounds; or their estimates on another placement with the same number of
+ * devices, simulated or not, where the queue's computes take `delay_s` more than beside collectives that take their bounds. */
 void lower_least_bounds(const struct lower_least *least, double share);
 int lower_least_estimate(const struct lower_least *least, const struct placement *placement, bool simulated,
-                         struct status *st);
+                         double *delay_s, struct status *st);
 
 /* The sum of the bounds of all executions. */
 double lower_least_sum_s(const struct lower_least *least);

@@ -139,6 +139,9 @@ int lower_exchange_bytes(const struct lower *lower, int32_t instruction, const s
 /* With options.least: appends an op without links that takes the lower bound of a collective. */
 int lower_wait(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st);
 
+/* The time of a chip's busiest direction, averaged over the chips, for the bytes of the ops from `first` on. */
+double lower_links_s(const struct program *program, int32_t first);
+
 /* A lower bound of the time that a collective uses a chip's links, all at once, averaged over chips; 0: none. */
 int lower_least_links(struct lower *lower, int32_t instruction, double *bound_s, struct status *st);
 

@@ -151,17 +151,19 @@ int step_bound_estimate(struct step_bound *step, const struct point *point, bool
 {
     struct machine machine = {0};
     struct placement placement = {0};
+    double delay_s = 0;
     int code = machine_open(&machine, point, catalog, st);
     if (code == 0)
         code = check_loops(step, point, &machine.mesh, st);
     if (code == 0)
         code = lay(step, &machine, &placement, st);
     if (code == 0)
-        code = lower_least_estimate(&step->least, &placement, simulated, st);
+        code = lower_least_estimate(&step->least, &placement, simulated, &delay_s, st);
     if (code == 0)
         code = run(step, estimate_s, st);
+    double compute_s = step->compute_s + delay_s;
     if (code == 0)
-        *estimate_s = step->compute_s + share_of(step, &machine.mesh) * (*estimate_s - step->compute_s);
+        *estimate_s = compute_s + share_of(step, &machine.mesh) * (*estimate_s - compute_s);
     placement_free(&placement);
     machine_close(&machine);
     return code;
