@@ -51,7 +51,8 @@ static const char softmax[] =
     "  b = f32[2,8,16] broadcast(m), dimensions={0,1}\n"
     "  d = f32[2,8,16] subtract(scores, b)\n"
     "  p = f32[2,8,16] exponential(d)\n"
-    "  ROOT t = f32[2,8] reduce(p, z), dimensions={2}, to_apply=sum\n}\n";
+    "  t = f32[2,8] reduce(p, z), dimensions={2}, to_apply=sum\n"
+    "  ROOT v = f32[2,8,16] negate(p), frontend_attributes={phase=\"bwd\"}\n}\n";
 
 static void moves(const struct module *module, const char *name, double bytes)
 {
@@ -95,8 +96,8 @@ static void of_a_norm_both_ways(void)
     module_free(&to);
 }
 
-/* f32[2,8] has 64 B, f32[2,8,16] 1024 B: the product writes scores and finds the largest ones; sums read both again, unless rows of 16
- * are whole in the product. */
+/* f32[2,8] has 64 B, f32[2,8,16] 1024 B: the product writes scores and finds the largest ones, exponentials are kept for the backward
+ * pass, sums read these. Where rows of 16 are whole in the product, it writes exponentials, and finds the sums, too. */
 static void of_a_softmax(void)
 {
     for (int row = 15; row <= 16; row++) {
@@ -105,7 +106,9 @@ static void of_a_softmax(void)
         module_of(&from, softmax);
         OKAY(pass_fuse(&from, 0, row, &to, &st), st);
         moves(&to, "m", 64);
-        moves(&to, "t", (row < 16 ? 1024 : 0) + 64 + 64);
+        moves(&to, "p", row < 16 ? 1024 + 64 + 1024 : 0);
+        moves(&to, "t", row < 16 ? 1024 + 64 : 64 + 64);
+        moves(&to, "v", row < 16 ? 1024 + 1024 : 1024 + 64 + 1024);
         module_free(&from);
         module_free(&to);
     }

@@ -4,9 +4,9 @@
  * reductions of the same layer and phase is never in HBM, and each of these reads the inputs of the value
  * instead. If another layer or phase reads the value, HBM holds the value itself, or its inputs if they are
  * smaller (the backward pass widens and broadcasts again). Products with a softmax, in attention and in the
- * head, read their operands in the same way, and the first reduction of their result is fused with them; where
- * a whole row of the result fits the chip's tiles, all of them are. A
- * result that fits VMEM, and is only read in its layer and phase, is not in HBM. No instruction is moved: the
+ * head, read their operands in the same way, and the first reduction of their result is fused with them; on some
+ * chips, if its rows are short, the sum of exponentials is, too, and these are what is written (chip_softmax_row()).
+ * A result that fits VMEM, and is only read in its layer and phase, is not in HBM. No instruction is moved: the
  * labels hbm_bytes give the remaining bytes.
  */
 #include <math.h>
@@ -96,6 +96,23 @@ static bool is_remade(const struct module *m, int32_t at, bool loss, int depth)
     return remade;
 }
 
+/* Is the whole softmax fused with a product: are its rows short enough? */
+static bool has_whole_rows(const struct fuse *f, int32_t product)
+{
+    const struct shape *shape = module_shape_of(f->from, product);
+    return f->from->number[shape->first + shape->count - 1] <= f->softmax_row;
+}
+
+/* Are these exponentials of scores that such a product makes? Then it writes them, and not the scores. */
+static bool is_of_rows(const struct fuse *f, int32_t at, int depth)
+{
+    const struct module *m = f->from;
+    bool found = has_softmax(m, at) && has_whole_rows(f, at);
+    for (int o = 0; o < module_at(m, at)->operands && !found && depth > 0 && is_elementwise(m, at); o++)
+        found = is_of_rows(f, module_operand(m, at, o), depth - 1);
+    return found;
+}
+
 /* Goes from the last to the first instruction: all users of a value come after it. */
 static void find_kept(struct fuse *f)
 {
@@ -108,6 +125,8 @@ static void find_kept(struct fuse *f)
         bool elementwise = is_elementwise(m, at), passes = renames(m, at);
         bool reads = computes(m, at) && (module_at(m, at)->opcode != HLO_DOT || has_softmax(m, at));
         reader->kept |= !elementwise;
+        if (module_at(m, at)->opcode == HLO_EXPONENTIAL && is_of_rows(f, at, DEPTH))
+            reader->kept = false;
         for (int o = 0; o < module_at(m, at)->operands; o++) {
             int32_t of = module_operand(m, at, o);
             struct value *value = &f->value[of - first];
@@ -127,13 +146,6 @@ static double value_bytes(const struct fuse *f, int32_t at)
     double bytes = shape_hbm_bytes(f->from, module_at(f->from, at)->shape);
     bool stays = computes(f->from, at) && !f->value[at - f->entry->first].leaves;
     return stays && bytes <= f->vmem_bytes ? 0 : bytes;
-}
-
-/* Is the whole softmax fused with a product: are its rows short enough? */
-static bool has_whole_rows(const struct fuse *f, int32_t product)
-{
-    const struct shape *shape = module_shape_of(f->from, product);
-    return f->from->number[shape->first + shape->count - 1] <= f->softmax_row;
 }
 
 /* The bytes read from HBM for an instruction: those of the inputs in HBM that it is made of. */
