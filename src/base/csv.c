@@ -3,11 +3,8 @@
 
 #include <csv.h>
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

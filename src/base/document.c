@@ -120,8 +120,7 @@ static int count_values(struct reader *r, int values)
         return 0;
     return status_fail(
         r->st, STATUS_LIMIT,
-        "%s:%d:%d: more than %d values, merged ones included; split the file, or write a long array as "
-        ".csv",
+        "%s:%d:%d: more than %d values, merged ones included; split the file, or write a long array as .csv",
         r->file, r->line, r->column, DOCUMENT_VALUES);
 }
 

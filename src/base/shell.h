@@ -9,7 +9,6 @@
 #ifndef ICISIM_SHELL_H
 #define ICISIM_SHELL_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/status.h"

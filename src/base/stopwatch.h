@@ -10,8 +10,6 @@
 #ifndef ICISIM_STOPWATCH_H
 #define ICISIM_STOPWATCH_H
 
-#include <stdint.h>
-
 struct spent {
     double wall_s;
     double cpu_s; /* of this process, and of its children that have ended */

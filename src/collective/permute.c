@@ -234,8 +234,7 @@ static int find_routes(const struct collective_spec *spec, struct program *progr
         if (found < routes && !stays)
             return status_fail(st, STATUS_INPUT,
                                "routes %d: from chip %d to chip %d there are %d by other orders of the axes, "
-                               "the long way round or a "
-                               "link aside that share no link; ask for %d",
+                               "the long way round or a link aside that share no link; ask for %d",
                                routes, chip, spec->target[chip], found, found > 0 ? found : 1);
         for (int r = 0; r < routes; r++) {
             const struct candidate *c = &chosen[stays ? 0 : r];

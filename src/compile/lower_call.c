@@ -2,8 +2,6 @@
 /* Instructions that run other computations: loops trip by trip, calls and fusions. */
 #include "compile/lower_own.h"
 
-#include <stdlib.h>
-
 #include "base/grow.h"
 #include "hlo/communication.h"
 

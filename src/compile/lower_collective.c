@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Describes a collective instruction for the builders: its bytes, chips and rings. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -47,7 +47,6 @@
 #ifndef ICISIM_EVENT_NETWORK_H
 #define ICISIM_EVENT_NETWORK_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 

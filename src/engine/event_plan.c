@@ -6,7 +6,6 @@
 
 #include "base/grow.h"
 #include "base/lookup.h"
-#include "program/resource.h"
 
 static bool draw_map(struct plan *plan)
 {

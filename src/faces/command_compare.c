@@ -5,7 +5,6 @@
 
 #include "faces/command.h"
 #include "faces/outputs.h"
-#include "faces/rows.h"
 #include "report/crossover.h"
 #include "report/report.h"
 #include "study/job.h"
@@ -193,8 +192,7 @@ const struct command command_compare = {
     .name = "compare",
     .arguments = "OP|WORKLOAD.yaml ...",
     .what = "puts schedules side by side: rings of a collective, strategies of a matmul; models, or their "
-            "meshes; two "
-            "compilations of a step",
+            "meshes; two compilations of a step",
     .more =
         "Without --ring all three rings are compared. Below the table stands the size at which bidi-half "
         "overtakes bidi, found by simulation from 1KiB to 1TiB, whatever sizes the table has. Each strategy "

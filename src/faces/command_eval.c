@@ -311,12 +311,11 @@ const struct command command_eval = {
     .more =
         "OP by JAX's name or XLA's: none, psum, pmean, pmax, pmin, all_gather, psum_scatter, all_to_all, "
         "ppermute, pshuffle, pswapaxes, axis_index, ring_shift, broadcast, ragged_all_to_all; or a matmul in "
-        "sharding notation, which "
-        "multiplies whole numbers of its own as its module does. Prints input, each device's block, each "
-        "step, the result, and whether it equals the definition; exits with 1 if it does not. Whole "
-        "numbers wrap around as their type does, bf16 and f16 round at the end; what lies between is "
-        "doubles. Of a model's step it prints loss and "
-        "gradients by their norms, and whether they are those of one device; exits with 1 if they are not.",
+        "sharding notation, which multiplies whole numbers of its own as its module does. Prints input, each "
+        "device's block, each step, the result, and whether it equals the definition; exits with 1 if it "
+        "does not. Whole numbers wrap around as their type does, bf16 and f16 round at the end; what lies "
+        "between is doubles. Of a model's step it prints loss and gradients by their norms, and whether they "
+        "are those of one device; exits with 1 if they are not.",
     .bit = FOR_EVAL,
     .run = eval_run,
 };

@@ -103,8 +103,7 @@ const struct command command_compare_measured = {
     .what = "puts measured times beside simulated ones, what differs most first, and says what a fit would "
             "change",
     .more = "FILE is what icisim fit reads: CSV, or what nccl-tests prints. With --operation STEP.hlo it is "
-            "XProf's "
-            "hlo_stats of that program as CSV: each instruction beside the simulated one.",
+            "XProf's hlo_stats of that program as CSV: each instruction beside the simulated one.",
     .bit = FOR_MEASURED,
     .run = compare,
 };

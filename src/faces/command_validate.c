@@ -62,9 +62,8 @@ const struct command command_validate = {
     .arguments = "",
     .what = "checks simulation against formulas, engine against engine, and what others have published",
     .more = "Without --formulas, --engines, --published, --steps or --products it does the first three. "
-            "Published "
-            "measurements are held against the measured profiles; --profile spec holds them against the "
-            "book's numbers. Exit status 1 if any check is out.",
+            "Published measurements are held against the measured profiles; --profile spec holds them "
+            "against the book's numbers. Exit status 1 if any check is out.",
     .bit = FOR_VALIDATE,
     .run = validate,
 };

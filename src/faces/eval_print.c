@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "engine/timing.h"
-#include "numbers/shard.h"
 
 enum { LINE_ROOM = 72, LABEL = 160 };
 

@@ -2,7 +2,6 @@
 /* Finds a slice for a mesh without one: the mesh's own shape, axis by axis, "X=2,Y=4" on 2x4. If the mesh has
  * more axes than slices have, neighbours share one; if an axis is longer than the chip's pod, or links have
  * more coordinates, it is split over several. The results do not depend on the slice. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"

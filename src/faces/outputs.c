@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "faces/outputs.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include "report/module_print.h"
 #include "report/page.h"
 #include "report/report.h"
-#include "study/budget.h"
 
 /* The times to record: where there are too many single times to keep, steps are shown without their waits. */
 static enum record recorded(const struct outputs *outputs)

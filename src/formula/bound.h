@@ -26,7 +26,6 @@
 #ifndef ICISIM_BOUND_H
 #define ICISIM_BOUND_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks of the whole module: number of devices, consistency, trip counts. */
-#include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "hlo/hlo_reader.h"
@@ -154,8 +152,7 @@ static int check_partitioned(struct hlo_reader *r)
         return 0;
     status_fail(r->lexer.st, STATUS_INPUT,
                 "shardings of whole arrays: this is HLO before SPMD partitioning, where every device would "
-                "do all the "
-                "work; compile it, and take what comes after, as compiled.as_text() is");
+                "do all the work; compile it, and take what comes after, as compiled.as_text() is");
     return fail_at(r, cut);
 }
 

@@ -2,9 +2,7 @@
 #include "hlo/hlo_lexer.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
 

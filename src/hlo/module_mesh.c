@@ -6,7 +6,6 @@
  *
  *     {{0,4,8,12},{1,5,...},...} of 16 devices: cuts 4 and 16; with {{0,1},{2,3},...}: 1 and 2, too: axes of 4, 2 and 2
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

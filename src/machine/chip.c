@@ -2,7 +2,6 @@
 #include "machine/chip.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "machine/topology.h"

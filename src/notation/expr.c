@@ -2,11 +2,9 @@
 #include "notation/expr.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/cursor.h"
 #include "base/text.h"
 
 static const int64_t dim_most = INT64_C(1) << 40, elements_most = INT64_C(1) << 60;

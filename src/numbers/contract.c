@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Products and reductions. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "numbers/frame.h"

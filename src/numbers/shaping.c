@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Moves elements: every such instruction walks two arrays at the same time, each with its own strides. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "program/resource.h"
 
-#include <math.h>
-
 /* How many times the bytes of a send pass the HBM of the sender and the HBM of the receiver, and which other
  * resource of the chip they pass; 0: none. */
 static const struct {

@@ -11,7 +11,6 @@
 #ifndef ICISIM_DATA_SELECTION_H
 #define ICISIM_DATA_SELECTION_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"

@@ -2,7 +2,6 @@
 /* Prints the critical path as one sentence and three tables. */
 #include "report/critical_print.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"

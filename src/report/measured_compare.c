@@ -262,8 +262,7 @@ static int print_instructions(const struct measured_compare *compare, int width,
     }
     fprintf(out,
             "# for a step, the %d of %d instructions measured that differ most; difference: simulated over "
-            "measured, "
-            "minus 1\n",
+            "measured, minus 1\n",
             shown < MOST ? shown : MOST, shown);
     int code = table_end(&table, out, st);
     if (code == 0 && missing > 0)
@@ -331,8 +330,7 @@ static int print_points(const struct measured_compare *compare, int width, FILE 
                   pair->fitted_s, pair->fitted_s / pair->measured_s - 1, (double)pair->line, pair->what);
     fprintf(out,
             "# %d of %d times in %s (columns of %s), worst first; difference: the time to its left over the "
-            "measured "
-            "one, minus 1\n",
+            "measured one, minus 1\n",
             fitting->rows, fitting->measured.rows, fitting->file, fitting->measured.kind);
     int code = table_end(&table, out, st);
     if (code < 0)

@@ -35,8 +35,7 @@ static int print_sums(const struct memory_analysis *m, double limit_bytes, FILE 
     int code = table_end(&table, out, st);
     if (code == 0 && m->xla_peak_bytes > m->peak_bytes)
         fputs("# peak_memory_in_bytes, as XLA counts it, has what is on the host, and the temporaries of "
-              "VMEM where "
-              "these are more than those of HBM\n",
+              "VMEM where these are more than those of HBM\n",
               out);
     return code;
 }

@@ -57,8 +57,7 @@ int module_print_memory(const struct module_rows *rows, FILE *out, struct status
         fputs("\n", out);
     }
     fputs("# memory of a chip at its peak, in the backward loop or at the head; gathered: copies in the type "
-          "of compute, and "
-          "weights of layers that compute or are fetched ahead\n",
+          "of compute, and weights of layers that compute or are fetched ahead\n",
           out);
     struct table table = table_of(
         "parameters (B), gradients (B), state (B), gathered (B), activations (B), logits (B), all (B)");

@@ -89,8 +89,7 @@ int module_compare_print(struct module_compare *compare, FILE *out, struct statu
     table_row(&table, "all", all_s[0], all_s[1], all_s[1] - all_s[0]);
     fprintf(out,
             "# by op_name: what held the step up, computes and what is exposed of collectives; the %d of %d "
-            "that differ "
-            "most, what has become slower first\n",
+            "that differ most, what has become slower first\n",
             shown, compare->count);
     return table_end(&table, out, st);
 }

@@ -7,7 +7,6 @@
 
 #include "report/module_print.h"
 #include "report/table.h"
-#include "study/time_breakdown.h"
 
 /* The share of rows in the step time: their computes, and the time that the chip waits for them. */
 static double share_s(const struct amounts *sum)
@@ -46,9 +45,8 @@ static int print_categories(const struct module_rows *rows, double total_s, FILE
         row_groups_add(&categories, (const char *[]){module_row_category(rows, row), "", ""}, row, NULL);
     sort(&categories);
     fputs("# by category: bytes of HBM, of collectives those of the whole arrays; bytes that a device puts "
-          "on links; "
-          "of the step collectives, and copies that go on beside computes, have what is exposed, others all "
-          "of their time\n",
+          "on links; of the step collectives, and copies that go on beside computes, have what is exposed, "
+          "others all of their time\n",
           out);
     struct table table = table_of(
         "category, count (), operations ()%.4g, bytes (), on links (B), time (us), exposed (us), share (%)");

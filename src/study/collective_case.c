@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The inputs of formulas and bounds for a collective on its slice. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include <gsl/gsl_multifit.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 static int check_data(const struct fit_data *d, struct status *st)

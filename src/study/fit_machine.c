@@ -19,11 +19,10 @@ static const char one_ring_size[] = "every row has the same number of steps, so 
                                     "cannot be told apart: hop latency is held, "
                                     "the overhead takes the rest; measure rings of two sizes to have both";
 static const char overhead_below_zero[] = "every row has the same number of steps, so hop latency and "
-                                          "overhead cannot be told apart, and the hops at the "
-                                          "latency given take longer than what was measured: overhead is "
-                                          "held at 0, hop latency is fitted; measure rings of "
-                                          "two sizes to have both, or hold the overhead of a chip like it "
-                                          "(--hold overhead=4us)";
+                                          "overhead cannot be told apart, and the hops at the latency given "
+                                          "take longer than what was measured: overhead is held at 0, hop "
+                                          "latency is fitted; measure rings of two sizes to have both, or "
+                                          "hold the overhead of a chip like it (--hold overhead=4us)";
 static const char overhead_negative[] = "the overhead came out below 0 and is held at 0";
 static const char hop_negative[] = "the hop latency came out below 0 and is held at 0";
 

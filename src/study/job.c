@@ -9,7 +9,6 @@
 
 #include "base/document.h"
 #include "collective/collective.h"
-#include "engine/timing.h"
 #include "hlo/hlo_read.h"
 #include "machine/boxes.h"
 #include "notation/expr.h"

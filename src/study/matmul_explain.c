@@ -225,8 +225,7 @@ static int print_edge(double bytes, const struct mesh *mesh, const struct ring *
     if (code == 0)
         snprintf(text, RESULT_LINE,
                  "the loop over %s is one ring of %d, neighbours up to %d hops apart: a step of %s takes %s, "
-                 "side by "
-                 "side %s",
+                 "side by side %s",
                  axes, ring->n, ring->edge_links, units_print_bytes((uint64_t)bytes, size),
                  units_print_time(time_s, far),
                  units_print_time(slice->hop_latency_s + bytes / slice->link_Bps, near));

@@ -44,8 +44,7 @@ static int check_shapes(const struct model_eval *eval, const struct model_step *
         if (!array_same_shape(&eval->out[o], &eval->right[o]))
             return status_fail(
                 st, STATUS_INPUT,
-                "%s has another shape on one device; give sizes that do not depend on how many "
-                "there are",
+                "%s has another shape on one device; give sizes that do not depend on how many there are",
                 step->model.output[o].name);
     return 0;
 }

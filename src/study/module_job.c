@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "hlo/communication.h"
 #include "settings/option.h"
-#include "study/job.h"
 #include "study/module_options.h"
 
 bool module_job_matches(const struct point *point)

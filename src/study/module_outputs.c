@@ -2,7 +2,6 @@
 /* The workload "module", and its results other than times: MFU, tokens per second, memory. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/document.h"

@@ -7,7 +7,6 @@
  * waits for the message that the batch in_flight earlier has left, which every part at the end sends to it.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/text.h"
