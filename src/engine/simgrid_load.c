@@ -15,6 +15,7 @@
 
 #include "engine/engines.h"
 #include "engine/simgrid.h"
+#include "engine/timing.h"
 
 /* Folders to search, relative to the folder of the file that contains this code. */
 static const char *const places[] = {
@@ -59,19 +60,6 @@ static void *open_module(void)
     return dlopen(find_module(path) ? path : ENGINE_SIMGRID_MODULE, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* The expected time of the program; only its magnitude matters. */
-static int expect(const struct program *program, double *expected_s, struct status *st)
-{
-    static const struct engine_limits none;
-    struct trace trace;
-    int code = trace_init(&trace, program, false, st);
-    if (code == 0)
-        code = engine_event.run(program, &none, &trace, st);
-    *expected_s = trace.total_s;
-    trace_free(&trace);
-    return code;
-}
-
 static int run(const struct program *program, const struct engine_limits *limits, struct trace *trace,
                struct status *st)
 {
@@ -89,7 +77,7 @@ static int run(const struct program *program, const struct engine_limits *limits
         return status_fail(st, STATUS_ENGINE,
                            "the SimGrid engine is of another version: %s; reinstall icisim", dlerror());
     double expected_s;
-    int code = expect(program, &expected_s, st);
+    int code = program_time(program, &expected_s, st); /* only its magnitude matters */
     /* The module stays loaded: SimGrid cannot be unloaded. */
     return code < 0 ? code : simulate(program, expected_s, trace, st);
 }

@@ -3,16 +3,11 @@
  * torus: neighbours are one link apart, and nothing else uses that link. */
 #include "formula/shape.h"
 
-static double both_ways_Bps(const struct formula_case *c)
-{
-    return 2 * c->link_Bps;
-}
-
 /* F1: V/W */
 static double bandwidth_s(const struct formula_case *c, const struct shape *shape)
 {
     (void)shape;
-    return whole_bytes(c) / both_ways_Bps(c);
+    return whole_bytes(c) / (2 * c->link_Bps);
 }
 
 /* F2 and F3: max(a sum(X_i)/2, V/(W k)) */
@@ -21,7 +16,7 @@ static double with_latency_s(const struct formula_case *c, const struct shape *s
     double hops = 0;
     for (int i = 0; i < shape->rings; i++)
         hops += shape->n[i] / 2.0;
-    return fmax(c->hop_latency_s * hops, whole_bytes(c) / (both_ways_Bps(c) * shape->rings));
+    return fmax(c->hop_latency_s * hops, whole_bytes(c) / ((2 * c->link_Bps) * shape->rings));
 }
 
 /* F4: (V/w)(N-1)/N */
@@ -62,7 +57,7 @@ static double all_to_all_s(const struct formula_case *c, const struct shape *sha
     if (goes_round(c) || (c->all_to_all == ALL_TO_ALL_DIRECT && !c->on_axes))
         return NAN;
     double among = (double)(shape->chips / shape->longest);
-    return whole_bytes(c) / (4 * among * both_ways_Bps(c));
+    return whole_bytes(c) / (4 * among * (2 * c->link_Bps));
 }
 
 /* F8: half of the all-gather on a unidirectional ring. */

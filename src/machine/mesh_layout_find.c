@@ -12,14 +12,6 @@ struct parts {
     int n[PHYSICAL];
 };
 
-static int count_bits(unsigned set)
-{
-    int n = 0;
-    for (; set; set &= set - 1)
-        n++;
-    return n;
-}
-
 static bool has(unsigned set, int p)
 {
     return set >> (PHYSICAL - 1 - p) & 1;
@@ -33,7 +25,7 @@ static unsigned choose_whole(const int len[PHYSICAL], unsigned taken, int n)
     for (int count = PHYSICAL; count > 0; count--)
         for (unsigned set = (1u << PHYSICAL) - 1; set > 0; set--) {
             int product = 1;
-            bool fits = count_bits(set) == count && !(set & taken);
+            bool fits = __builtin_popcount(set) == count && !(set & taken);
             for (int p = 0; p < PHYSICAL && fits; p++)
                 if (has(set, p)) {
                     fits = len[p] > 1;

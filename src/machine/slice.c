@@ -246,19 +246,26 @@ static void order_axes(struct slice *slice, int link)
             }
 }
 
+/* Replaces a link's row; a dead one has no bandwidth. */
+static int put_link(struct slice *slice, int link, enum link_kind kind, double link_Bps, double latency_s,
+                    struct status *st)
+{
+    int code = make_table(slice, st);
+    if (code < 0)
+        return code;
+    slice->link[link].kind = kind;
+    slice->link[link].bandwidth_Bps = link_Bps;
+    slice->link[link].latency_s = latency_s;
+    order_axes(slice, link);
+    return 0;
+}
+
 int slice_set_link(struct slice *slice, int link, double link_Bps, double latency_s, struct status *st)
 {
     if (!(link_Bps > 0) || !(latency_s >= 0))
         return status_fail(st, STATUS_INPUT, "link %d: %g B/s and %g s; a link needs a bandwidth above 0",
                            link, link_Bps, latency_s);
-    int code = make_table(slice, st);
-    if (code < 0)
-        return code;
-    slice->link[link].kind = LINK_ICI;
-    slice->link[link].bandwidth_Bps = link_Bps;
-    slice->link[link].latency_s = latency_s;
-    order_axes(slice, link);
-    return 0;
+    return put_link(slice, link, LINK_ICI, link_Bps, latency_s, st);
 }
 
 double slice_slowest_Bps(const struct slice *slice, int axis)
@@ -272,13 +279,7 @@ double slice_slowest_Bps(const struct slice *slice, int axis)
 
 int slice_kill_link(struct slice *slice, int link, struct status *st)
 {
-    int code = make_table(slice, st);
-    if (code < 0)
-        return code;
-    slice->link[link].kind = LINK_DEAD;
-    slice->link[link].bandwidth_Bps = 0;
-    order_axes(slice, link);
-    return 0;
+    return put_link(slice, link, LINK_DEAD, 0, slice->hop_latency_s, st);
 }
 
 int slice_slow_chip(struct slice *slice, int chip, double frac, struct status *st)

@@ -51,45 +51,49 @@ static bool is_kind(const struct check *a, const struct check *b)
     return strcmp(a->part, b->part) == 0 && strcmp(a->kind ? a->kind : "", b->kind ? b->kind : "") == 0;
 }
 
-int checks_add_median(struct checks *checks, const struct check *of, const char *id, const char *words,
-                      struct status *st)
+/* Summarises the sizes of the differences of the judged times of a kind, and returns their number. */
+static int summarise(const struct checks *checks, const struct check *of, struct sample_summary *summary,
+                     struct status *st)
 {
-    char what[CHECK_TEXT];
-    int n = 0, code = 0;
+    int n = 0;
     double *difference = malloc(((size_t)checks->count + 1) * sizeof *difference);
     if (!difference)
         return status_nomem(st);
     for (int i = 0; i < checks->count; i++) {
         const struct check *check = &checks->check[i];
-        if (is_judged(check) && is_kind(check, of) && check->unit == CHECK_SECONDS)
+        if (is_judged(check) && is_kind(check, of) && check->unit == CHECK_SECONDS &&
+            !isnan(check->simulated))
             difference[n++] = fabs(check_difference(check));
     }
-    if (n > 0) {
-        struct sample_summary summary = sample_summarise(difference, n);
-        snprintf(what, sizeof what, "median difference of %d %s, the worst is off by %.1f %%", n, words,
-                 100 * summary.most);
-        struct check median = {.part = "median",
-                               .simulated = 1 + summary.median,
-                               .expected = 1,
-                               .unit = CHECK_RATIO,
-                               .tolerance_frac = of->tolerance_frac};
-        code = checks_add(checks, median, id, what, "", st);
-    }
+    if (n > 0)
+        *summary = sample_summarise(difference, n);
     free(difference);
-    return code;
+    return n;
+}
+
+int checks_add_median(struct checks *checks, const struct check *of, const char *id, const char *words,
+                      struct status *st)
+{
+    char what[CHECK_TEXT];
+    struct sample_summary summary;
+    int n = summarise(checks, of, &summary, st);
+    if (n <= 0)
+        return n;
+    snprintf(what, sizeof what, "median difference of %d %s, the worst is off by %.1f %%", n, words,
+             100 * summary.most);
+    struct check median = {.part = "median",
+                           .simulated = 1 + summary.median,
+                           .expected = 1,
+                           .unit = CHECK_RATIO,
+                           .tolerance_frac = of->tolerance_frac};
+    return checks_add(checks, median, id, what, "", st);
 }
 
 int checks_add_spread(struct checks *checks, const struct check *of, double median_frac, double most_frac,
                       struct status *st)
 {
-    int n = 0, code = 0;
-    double *difference = malloc(((size_t)checks->count + 1) * sizeof *difference);
-    if (!difference)
-        return status_nomem(st);
-    for (int i = 0; i < checks->count; i++)
-        if (is_kind(&checks->check[i], of) && !isnan(checks->check[i].simulated))
-            difference[n++] = fabs(check_difference(&checks->check[i]));
-    struct sample_summary summary = n > 0 ? sample_summarise(difference, n) : (struct sample_summary){0};
+    struct sample_summary summary;
+    int n = summarise(checks, of, &summary, st), code = n < 0 ? n : 0;
     for (int high = 0; high < 2 && n > 0 && code == 0; high++) {
         char what[CHECK_TEXT];
         snprintf(what, sizeof what, "%s differences of %d %s",
@@ -101,7 +105,6 @@ int checks_add_spread(struct checks *checks, const struct check *of, double medi
                               .tolerance_frac = high ? most_frac : median_frac};
         code = checks_add(checks, check, of->part, what, "", st);
     }
-    free(difference);
     return code;
 }
 

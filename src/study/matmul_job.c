@@ -324,13 +324,6 @@ static int matmul_describe(const struct job *job, const struct trace *trace, str
     return matmul_print_rings(&m->m.module, &job->machine.mesh, result->rings, result->edges, st);
 }
 
-static const char *matmul_variants(const struct point *point, const char **values)
-{
-    (void)point;
-    *values = "naive,uni,bidi,bidi-half";
-    return "strategy";
-}
-
 const struct workload workload_matmul = {.name = "matmul",
                                          .state_bytes = sizeof(struct matmul_job),
                                          .matches = matmul_matches,
@@ -341,4 +334,4 @@ const struct workload workload_matmul = {.name = "matmul",
                                          .settle = module_job_settle,
                                          .describe = matmul_describe,
                                          .close = matmul_close,
-                                         .variants = matmul_variants};
+                                         .variants = module_job_variants};

@@ -69,6 +69,7 @@ int module_job_build(struct job *job, struct status *st);
 int module_job_settle(struct job *job, const struct trace *trace, bool *again, double *more_s,
                       struct status *st);
 void module_job_close(void *state);
+const char *module_job_variants(const struct point *point, const char **values);
 /* Writes the module that runs, where the strategy is auto the one that is best, and opens its lowering; once. Of a model it
  * replaces the one that was opened. */
 int module_job_choose(struct module_job *m, struct status *st);

@@ -215,11 +215,11 @@ static int module_describe(const struct job *job, const struct trace *trace, str
     return code < 0 ? code : module_outputs(job, trace, result, st);
 }
 
-static const char *module_variants(const struct point *point, const char **values)
+const char *module_job_variants(const struct point *point, const char **values)
 {
-    bool of_model = document_is_path(point->work.op);
-    *values = of_model ? "naive,uni,bidi,bidi-half" : "uni,bidi,bidi-half";
-    return of_model ? "strategy" : "ring";
+    bool of_text = workload_kind(point->work.op) == ON_TEXT;
+    *values = of_text ? "uni,bidi,bidi-half" : "naive,uni,bidi,bidi-half";
+    return of_text ? "ring" : "strategy";
 }
 
 const struct workload workload_module = {.name = "module",
@@ -231,4 +231,4 @@ const struct workload workload_module = {.name = "module",
                                          .describe = module_describe,
                                          .record = RECORD_FEW,
                                          .close = module_job_close,
-                                         .variants = module_variants};
+                                         .variants = module_job_variants};

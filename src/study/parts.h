@@ -112,11 +112,9 @@ char *flow_print(const struct parts *parts, char text[static RESULT_LINE]);
 int flow_build(struct flow *flow, struct parts *parts, struct program *program, struct status *st);
 void flow_free(struct flow *flow);
 
-/* The time of part `which` alone, or, for parts->parts + t, of transfer t. */
-int parts_time_alone(struct parts *parts, int which, double *time_s, struct status *st);
-
-/* The time of the message that a batch has left, from one part to another. */
-int parts_time_word(struct parts *parts, int from, int to, double *time_s, struct status *st);
+/* The time of part `which` alone, or, for parts->parts + t, of transfer t; if it is negative, of the message from part
+ * `from` to part `to` that a batch has left. */
+int parts_time_alone(struct parts *parts, int which, int from, int to, double *time_s, struct status *st);
 
 /* The parts of a job; NULL if it is another workload. */
 const struct parts *parts_of(const struct job *job);

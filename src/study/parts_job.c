@@ -36,7 +36,7 @@ static int time_all_alone(struct parts_job *p, struct status *st)
     if (!p->alone_s)
         return status_nomem(st);
     for (int i = 0; i < all && code == 0; i++)
-        code = parts_time_alone(&p->parts, i, &p->alone_s[i], st);
+        code = parts_time_alone(&p->parts, i, -1, -1, &p->alone_s[i], st);
     return code;
 }
 
@@ -52,7 +52,8 @@ static int longest_way(struct parts_job *p, int from, double way_s[], double *mo
         double end_s = way_s[part] + p->alone_s[part], word_s = 0;
         if (way_s[part] < 0)
             continue;
-        if (!parts->part[part].gives && parts_time_word(parts, part, from, &word_s, st) < 0)
+        if (!parts->part[part].gives && part != from &&
+            parts_time_alone(parts, -1, part, from, &word_s, st) < 0)
             return st->code;
         *most_s = fmax(*most_s, end_s + word_s);
         for (int t = 0; t < parts->transfers; t++) {

@@ -260,9 +260,7 @@ void flow_free(struct flow *flow)
     *flow = (struct flow){0};
 }
 
-/* The time of a part's step or a transfer alone, or, if `which` is negative, of the message from part `from` to part
- * `to` that a batch has left. */
-static int time_alone(struct parts *parts, int which, int from, int to, double *time_s, struct status *st)
+int parts_time_alone(struct parts *parts, int which, int from, int to, double *time_s, struct status *st)
 {
     const struct message word = {.name = "left", .from = from, .to = to, .before = -1, .also = -1};
     struct program program;
@@ -281,15 +279,4 @@ static int time_alone(struct parts *parts, int which, int from, int to, double *
     free(w.where);
     program_free(&program);
     return st->code;
-}
-
-int parts_time_alone(struct parts *parts, int which, double *time_s, struct status *st)
-{
-    return time_alone(parts, which, -1, -1, time_s, st);
-}
-
-int parts_time_word(struct parts *parts, int from, int to, double *time_s, struct status *st)
-{
-    *time_s = 0;
-    return from == to ? 0 : time_alone(parts, -1, from, to, time_s, st);
 }

@@ -63,8 +63,7 @@ int checks_add(struct checks *checks, struct check check, const char *id, const 
 int checks_add_median(struct checks *checks, const struct check *of, const char *id, const char *words,
                       struct status *st);
 
-/* The same for all checks of that part and kind, whatever their verdicts: two checks, of the median, and of the
- * difference that 95 of 100 are within. */
+/* The same as two checks: of the median, and of the difference that 95 of 100 are within. */
 int checks_add_spread(struct checks *checks, const struct check *of, double median_frac, double most_frac,
                       struct status *st);
 
