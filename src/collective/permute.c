@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "collective/walk.h"
-#include "machine/route.h"
 
 enum { PERMUTE_ROUTES = 2 * SLICE_AXES, CANDIDATES = 64, CANDIDATE_HOPS = SLICE_AXES };
 

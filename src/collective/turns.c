@@ -10,7 +10,6 @@
  * axes, its own rings, and its own numbering of the chips: 4x4x8 has rings of 8, 4 and 4, whichever axis
  * comes first, and 4x8x8 rings of 8, 8 and 4. All of them close, and every step is one link.
  */
-#include "collective/collective.h"
 #include "collective/walk.h"
 
 bool collective_is_twisted(const struct collective_spec *spec)

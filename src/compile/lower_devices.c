@@ -2,7 +2,6 @@
 #include "compile/lower_devices.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "compile/lower_own.h"

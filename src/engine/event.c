@@ -7,10 +7,8 @@
  * are due within that share of the time end together, early in one run and late in the other. Flows over one
  * link are exact.
  */
-#include "engine/engine.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "engine/engines.h"
 #include "engine/event_run.h"

@@ -11,9 +11,6 @@
  */
 #include "engine/event_network.h"
 
-#include "base/grow.h"
-#include "base/status.h"
-
 /* A link with less than the share nearly_full_frac of its bandwidth left may get full soon, so it is watched
  * for WATCHED_FILLS fillings. If the bandwidth left is negative beyond rounding, the link should have been
  * watched. */

@@ -3,12 +3,6 @@
  * the group sleeps and each of its links is shared on its own. */
 #include "engine/event_network.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/grow.h"
-#include "base/status.h"
-
 /* Lists the links of each group; a group has the number of one of its links (event_plan.h). */
 static bool list_groups(struct network *network)
 {

@@ -3,10 +3,6 @@
  * use. */
 #include "engine/event_network.h"
 
-#include <stdlib.h>
-
-#include "base/grow.h"
-
 /* Initial room. Most links hold few flows at once, and small lists lie on fewer pages. */
 enum { FEW = 4 };
 

@@ -5,8 +5,6 @@
  */
 #include "engine/event_network.h"
 
-#include "base/status.h"
-
 /* Computes the bandwidth that flows with unchanged rates leave of a link, and the number of its other
  * flows. */
 static void look_at(struct network *network, int32_t link)

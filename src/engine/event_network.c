@@ -2,10 +2,6 @@
 /* Flows over one link, which that link shares among its flows on its own, and settling. */
 #include "engine/event_network.h"
 
-#include <stdlib.h>
-
-#include "base/status.h"
-
 int network_init(struct network *network, const struct map *map, struct queue *queue)
 {
     *network = (struct network){.map = map,

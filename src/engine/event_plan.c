@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/lookup.h"
 
 static bool draw_map(struct plan *plan)
 {

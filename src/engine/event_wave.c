@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The life of an op on its chips: counting what it waits for, starting, flowing, and ending. */
 #include "engine/event_run.h"
-#include "program/resource.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* The wave of chips that start an op now with the same delay: the open one, or a new one; 0 when memory runs
  * out. */

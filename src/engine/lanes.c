@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "engine/lanes.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/grow.h"

@@ -15,7 +15,6 @@
 #include <simgrid/link.h>
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

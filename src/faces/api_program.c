@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine.h"
 #include "faces/api.h"
 #include "study/collective_job.h"
 #include "study/job.h"

@@ -7,7 +7,6 @@
 #include "faces/outputs.h"
 #include "report/crossover.h"
 #include "report/report.h"
-#include "study/job.h"
 
 /* The option whose values are compared. */
 struct contest {

@@ -2,17 +2,11 @@
 /* icisim eval: a collective, or a model's step, executed with real numbers, on the simulated schedule. */
 #include "faces/eval.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
-#include "base/text.h"
 #include "faces/command.h"
-#include "model/model.h"
-#include "notation/expr.h"
 #include "study/collective_job.h"
-#include "study/job.h"
 
 /* The op in the option table whose options the call takes; ops that the table lacks take those of a similar
  * one. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* icisim lower: prints the module of a workload as HLO text. */
-#include <stdio.h>
 
 #include "base/document.h"
 #include "compile/pass.h"

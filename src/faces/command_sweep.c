@@ -20,15 +20,11 @@
 #include "base/time_limit.h"
 #include "base/workers.h"
 #include "faces/command.h"
-#include "faces/ranking.h"
 #include "faces/rows.h"
 #include "faces/search.h"
 #include "faces/slurm.h"
-#include "faces/sweep_file.h"
 #include "report/page.h"
-#include "settings/option.h"
 #include "study/budget.h"
-#include "study/job.h"
 
 /* Rows wait for others that are less than NEAR rows away; workers are at most AHEAD rows ahead. */
 enum { NEAR = 2048, AHEAD = NEAR + 1024, SLOTS = NEAR + AHEAD };

@@ -4,8 +4,6 @@
 
 #include "faces/eval.h"
 
-#include "base/text.h"
-#include "settings/option.h"
 #include "study/collective_job.h"
 
 /* Options that the file contains, or that are chosen for each case, must not be given. */

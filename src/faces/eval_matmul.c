@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* icisim eval of a matmul: whole numbers through the simulated module, on virtual devices, compared with the
  * plain product. */
-#include <stdio.h>
 
-#include "compile/pass.h"
 #include "faces/eval.h"
 #include "model/chain.h"
 #include "study/module_job.h"

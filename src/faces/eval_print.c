@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The printed output of `icisim eval`. Devices are numbered in mesh order, as JAX numbers them. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "faces/eval.h"
 
-#include "base/text.h"
 #include "base/units.h"
-#include "engine/timing.h"
 
 enum { LINE_ROOM = 72, LABEL = 160 };
 

@@ -4,7 +4,6 @@
  * more coordinates, it is split over several. The results do not depend on the slice. */
 #include <string.h>
 
-#include "base/text.h"
 #include "faces/eval.h"
 
 enum { PIECES = AXES_MAX + SLICE_AXES };

@@ -2,13 +2,11 @@
 #include "faces/outputs.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/memory_limit.h"
-#include "base/stopwatch.h"
 #include "base/time_limit.h"
 #include "faces/rows.h"
 #include "report/memory_print.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hlo/hlo_read.h"
 #include "report/table.h"
 
 int rows_grid(struct settings *settings, struct grid *grid, struct status *st)

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "settings/option.h"
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(a, b);

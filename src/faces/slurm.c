@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/output.h"
 #include "base/shell.h"
 #include "faces/rows.h"
 #include "faces/sweep_file.h"

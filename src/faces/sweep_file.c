@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cursor.h"
-#include "base/lookup.h"
-#include "base/text.h"
 #include "faces/rows.h"
 
 #define SHARD_LINE "# icisim sweep: shard %d/%d of %" PRId64 " points, "

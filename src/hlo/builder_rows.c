@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows by their numbers, and rows in groups whose sizes only run time knows. */
-#include <assert.h>
 
 #include "base/text.h"
 #include "hlo/builder_add.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Instructions whose result has another shape than their operands. */
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 

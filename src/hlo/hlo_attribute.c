@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Attributes of instructions: each kind of value has a reader, which pushes its numbers. */
-#include <string.h>
 
 #include "hlo/hlo_reader.h"
 

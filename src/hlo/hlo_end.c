@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks of the whole module: number of devices, consistency, trip counts. */
-#include <string.h>
 
 #include "hlo/hlo_reader.h"
 #include "hlo/module_check.h"

@@ -2,7 +2,6 @@
 /* An instruction: "ROOT %y = bf16[8,8]{1,0} dot(%a, bf16[8,8] %b), lhs_contracting_dims={1}, ...". */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/text.h"

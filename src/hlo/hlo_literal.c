@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The argument in the parentheses of a constant or a parameter: "0", "{0, 64, 128}", "1e-05", "{...}". */
-#include <string.h>
 
 #include "hlo/hlo_reader.h"
 

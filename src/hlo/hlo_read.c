@@ -2,7 +2,6 @@
 #include "hlo/hlo_read.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/text.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shapes: bf16[8,128]{1,0:T(8,128)(2,1)S(1)}, (f32[], s32[2]{0}), token[]. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "hlo/hlo_reader.h"

@@ -5,7 +5,6 @@
 
 #include "base/embedded.h"
 #include "base/text.h"
-#include "machine/chip.h"
 #include "machine/chip_read.h"
 
 const char *const chip_profile_names[] = {"spec", "measured", NULL};

@@ -2,7 +2,6 @@
 /* Values of a chip file. */
 #include "machine/chip_read.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

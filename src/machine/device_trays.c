@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "machine/device_trays.h"
 
-#include <stddef.h>
-
 const char *const slice_trays_names[] = {"none", "pairs", "flat", "cores", NULL};
 
 /* The chip with an id of JAX, which counts x fastest. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "machine/route.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/lookup.h"
-
 /* Sends of the same chips along the same routes, counted together: the steps of a loop send along the same
  * routes again and again. */
 struct load {

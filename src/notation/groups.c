@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "notation/groups.h"
 
 #include <ctype.h>
 #include <stdlib.h>

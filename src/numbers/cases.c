@@ -17,12 +17,10 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/document.h"
-#include "base/dtype.h"
 #include "base/text.h"
 #include "numbers/shard.h"
 

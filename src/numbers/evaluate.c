@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "numbers/definition.h"
-#include "numbers/memory.h"
 #include "numbers/pack.h"
 
 /* The mesh must have the axes of the example; its layout on the slice is free. */

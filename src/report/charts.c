@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "metrics/metrics.h"
 
 enum { WIDE = 560, ROW = 20 }; /* a whole waterfall, and a bar of it */
 #define SVG                                                                                                  \

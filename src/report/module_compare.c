@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "report/table.h"
 
 enum { MOST = 20 };
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/table.h"
-
 static const struct module *module_of(const struct module_rows *rows)
 {
     return &rows->job->module;

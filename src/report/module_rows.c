@@ -2,7 +2,6 @@
 #include "report/module_rows.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The words that reports use for instructions: their category, and their origin in the user's program. */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "report/module_rows.h"
 
 /* Does the opcode only move elements? */

@@ -7,9 +7,7 @@
 
 #include "base/embedded.h"
 #include "base/gzip.h"
-#include "base/text.h"
 #include "report/charts.h"
-#include "report/report.h"
 #include "study/module_job.h"
 
 /* Where the data goes. */

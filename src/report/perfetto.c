@@ -3,8 +3,6 @@
 #include "report/perfetto.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,17 +2,14 @@
 /* Further outputs of one run: all links as a CSV; and, if single times were recorded, its trace as a file and
  * its critical path as text. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "metrics/metrics.h"
 #include "report/charts.h"
 #include "report/critical_print.h"
 #include "report/module_print.h"
 #include "report/perfetto.h"
-#include "report/report.h"
 #include "study/module_job.h"
 
 /* [ops] the instruction of each op of a module's program, -1 if none; NULL if memory is out. */

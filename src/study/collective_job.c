@@ -3,16 +3,12 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/units.h"
 #include "compile/lower_devices.h"
-#include "engine/timing.h"
 #include "numbers/call.h"
-#include "settings/option.h"
 #include "study/module_options.h"
 
 /* A collective's name is one word; a matmul is more. Unknown words are looked up here too, as this names the

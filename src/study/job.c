@@ -3,16 +3,11 @@
 #include "study/job.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/document.h"
 #include "collective/collective.h"
-#include "hlo/hlo_read.h"
 #include "machine/boxes.h"
-#include "notation/expr.h"
-#include "settings/option.h"
 #include "study/budget.h"
 
 unsigned workload_kind(const char *op)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Steps of a ring that are longer than a hop: their cost, and the order of mesh axes that avoids them. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/units.h"
 #include "study/collective_job.h"
 #include "study/ring_choice.h"

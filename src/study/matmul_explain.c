@@ -3,17 +3,11 @@
 #include "study/matmul_job.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/units.h"
-#include "collective/collective.h"
-#include "compile/lower.h"
 #include "formula/bound.h"
-#include "hlo/cost.h"
-#include "hlo/tally.h"
 #include "study/ring_choice.h"
 
 static int collective_bound(const struct module *module, int32_t at, const struct mesh *mesh, double *bound_s,

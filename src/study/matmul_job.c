@@ -3,14 +3,10 @@
 #include "study/matmul_job.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/units.h"
-#include "hlo/tally.h"
-#include "settings/option.h"
 #include "study/module_options.h"
 
 static bool matmul_matches(const struct point *point)

@@ -3,14 +3,11 @@
 #include "study/module_job.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "hlo/communication.h"
-#include "settings/option.h"
 #include "study/module_options.h"
 
 bool module_job_matches(const struct point *point)

@@ -2,12 +2,10 @@
 #include "study/module_options.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "hlo/cost.h"
 #include "hlo/ragged_rows.h"
 #include "settings/option.h"
 

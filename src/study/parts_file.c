@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the file of a workload of parts, and finds the bytes of its transfers from the shardings of their tensors. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/front.h"
-#include "settings/option.h"
 #include "study/model_step.h"
 #include "study/module_options.h"
 #include "study/parts.h"

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The workload "parts": the time of a batch in the steady state, and how busy each part is. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "base/text.h"
-#include "settings/option.h"
 #include "study/parts.h"
 
 struct parts_job {

@@ -9,8 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/text.h"
-#include "engine/timing.h"
 #include "study/parts.h"
 
 enum { PRINTED = 2 }; /* batches */

@@ -3,11 +3,9 @@
 #include "study/ring_choice.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "study/collective_job.h"
 
 /* Direct and ragged all-to-alls use no ring: for them lines do as well, and they fold. */

@@ -2,12 +2,8 @@
 #include "study/time_breakdown.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/text.h"
-#include "machine/roofline.h"
 
 /* A time of an op on the critical chip, NaN if it takes no part; `all_s`, that of all chips, if time_s is NULL: the
  * times of each chip were not recorded. */

@@ -7,10 +7,7 @@
  * Engines are compared by the start and end of every op on every chip.
  */
 #include <inttypes.h>
-#include <stdio.h>
 
-#include "base/text.h"
-#include "engine/engine.h"
 #include "study/simulate.h"
 #include "study/validate.h"
 

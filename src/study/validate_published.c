@@ -10,7 +10,6 @@
  * machines are from the book, and nothing is judged.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/embedded.h"

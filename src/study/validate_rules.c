@@ -12,7 +12,6 @@
  * not, so in the simulation both are equal at tokens x communication / matmuls; a second simulation there confirms it.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "formula/step.h"
