@@ -16,8 +16,9 @@ static struct towards step_route(struct walk *walk, const struct ring *ring, boo
 {
     struct program *program = walk->program;
     const struct slice *slice = program->slice;
-    bool steps_back = kind_of(walk) == RING_UNI && !ring->closed; /* a line, closed over its reverse links */
-    if (ring->axis >= 0 && !steps_back)
+    /* a line, closed over its reverse links; of two chips they are those of the other, as on an axis of two */
+    bool steps_back = (kind_of(walk) == RING_UNI || ring->n == 2) && !ring->closed;
+    if (ring->axis >= 0 && (!steps_back || ring->n == 2))
         return program_towards(program, &(struct hop){ring->axis, forward ? 1 : -1}, 1);
     for (int chip = 0; chip < slice->chips; chip++)
         walk->index[chip] = walk->target[chip] = -1;
@@ -232,7 +233,7 @@ static int directions_of(const struct walk *walk, const struct part *part, int r
         direction[0] = (struct direction){1, n - 1, false};
         return 1;
     }
-    if (!walk->ring[ring]->closed) {
+    if (!walk->ring[ring]->closed && n > 2) { /* two chips swap theirs */
         direction[0] = (struct direction){1, n - 1, true};
         direction[1] = (struct direction){-1, n - 1, true};
         return 2;

@@ -259,8 +259,11 @@ double lower_links_s(const struct program *program, int32_t first)
                 continue; /* it has no route */
             struct route route = op_route(program, op, chip);
             for (const struct hop *hop = program->hop + route.first;
-                 hop < program->hop + route.first + route.hops; hop++)
-                load[hop->axis][hop->delta > 0] += each * abs(hop->delta);
+                 hop < program->hop + route.first + route.hops; hop++) {
+                bool two = slice->len[hop->axis] == 2 && alike; /* one sends +, the other - */
+                load[hop->axis][hop->delta > 0] += each * abs(hop->delta) / (1 + two);
+                load[hop->axis][hop->delta <= 0] += two ? each / 2 : 0;
+            }
         }
     }
     for (int i = 0; i < 2 * SLICE_AXES; i++)
