@@ -2,7 +2,6 @@
 #include "base/workers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,20 +13,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Memory that the caller shares with its workers. The workers take their indices from it themselves. */
+/* Memory that the caller shares with its workers, followed by RESULTS results of each. The workers take their
+ * indices from it themselves. */
 struct shared {
-    pthread_mutex_t taking;          /* its holder alone may take an index */
-    _Atomic int64_t next;            /* the next index to take */
-    _Atomic int64_t limit;           /* indices from here on must wait */
-    atomic_bool end;                 /* no worker may begin another index */
-    _Atomic int64_t at[WORKERS_MAX]; /* the index that a worker has taken; -1: none */
+    pthread_mutex_t taking;            /* its holder alone may take an index */
+    _Atomic int64_t next;              /* the next index to take */
+    _Atomic int64_t limit;             /* indices from here on must wait */
+    atomic_bool end;                   /* no worker may begin another index */
+    _Atomic int64_t at[WORKERS_MAX];   /* the index that a worker has taken; -1: none */
+    _Atomic int64_t told[WORKERS_MAX]; /* how many of its results the caller has taken */
 };
 
 struct worker {
     pid_t pid;     /* 0: none */
-    int results;   /* read end of the pipe on which it sends records: an index and its result */
-    char *buffer;  /* records read from the pipe and not yet handed to the caller */
-    size_t had;    /* bytes in the buffer */
+    int results;   /* read end of the pipe on which it sends the indices of results */
     int64_t last;  /* index of the last result received; -1: none */
     int64_t again; /* the index that it begins with, as its predecessor died at it; -1: none */
 };
@@ -43,14 +42,14 @@ struct crew {
 };
 
 /* The caller wakes up every TICK_MS. It collects the results that arrive within PAUSE_US, so that quick
- * indices do not cost several system calls each, and at most RECORDS of each worker, which is the size of its
- * pipe. */
-enum { TICK_MS = 100, PAUSE_US = 1000, RECORDS = 64 };
+ * indices do not cost several system calls each, and at most RESULTS of each worker. */
+enum { TICK_MS = 100, PAUSE_US = 1000, RESULTS = 128 };
 
-/* Size of an index with its result, aligned. */
-static size_t record_bytes(const struct crew *crew)
+/* Where a worker puts its result number `made`, in bytes from the start of the shared memory. */
+static size_t result_offset(const struct crew *crew, int w, int64_t made)
 {
-    return (sizeof(int64_t) + crew->task->result_bytes + 15) / 16 * 16;
+    size_t results = (size_t)w * RESULTS + (size_t)(made % RESULTS);
+    return sizeof *crew->shared + results * crew->task->result_bytes;
 }
 
 /* A worker that died here has noted the index that it took, but perhaps not that the next one is another. */
@@ -79,17 +78,6 @@ static int64_t take_index(struct shared *shared, int w, int64_t count)
     return index;
 }
 
-static void write_record(int results, const char *at, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t n = write(results, at, bytes);
-        if (n < 0 && errno != EINTR)
-            _exit(EXIT_FAILURE);
-        at += n > 0 ? n : 0;
-        bytes -= n > 0 ? (size_t)n : 0;
-    }
-}
-
 /* Runs a worker until there are no more indices or its caller dies. It leaves by _exit(), since the buffered
  * output that it inherited is its caller's to write. */
 static _Noreturn void live(struct crew *crew, int w, int results, pid_t caller)
@@ -97,15 +85,17 @@ static _Noreturn void live(struct crew *crew, int w, int results, pid_t caller)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != caller) /* the caller died before prctl() took effect */
         _exit(EXIT_FAILURE);
-    char *record = crew->worker[w].buffer;
-    int64_t index = crew->worker[w].again;
+    int64_t index = crew->worker[w].again, made = 0;
     if (index < 0)
         index = take_index(crew->shared, w, crew->task->count);
     for (; index >= 0; index = take_index(crew->shared, w, crew->task->count)) {
-        memset(record, 0, record_bytes(crew));
-        memcpy(record, &index, sizeof index);
-        crew->task->work(crew->task->context, index, record + sizeof index);
-        write_record(results, record, record_bytes(crew));
+        while (made - crew->shared->told[w] >= RESULTS)
+            usleep(PAUSE_US);
+        char *result = (char *)crew->shared + result_offset(crew, w, made++);
+        memset(result, 0, crew->task->result_bytes);
+        crew->task->work(crew->task->context, index, result);
+        if (write(results, &index, sizeof index) < 0) /* these few bytes go at once, or not at all */
+            _exit(EXIT_FAILURE);
     }
     _exit(0);
 }
@@ -117,8 +107,8 @@ static int hire(struct crew *crew, int w, int64_t again)
     if (pipe(ends) < 0)
         return status_fail(crew->st, STATUS_IO, "no pipe for a worker: %s; try a smaller -j",
                            strerror(errno));
-    fcntl(ends[1], F_SETPIPE_SZ, (int)record_bytes(crew) * RECORDS); /* a smaller pipe works, too */
     crew->shared->at[w] = crew->worker[w].again = again;
+    crew->shared->told[w] = 0;
     fflush(NULL);
     pid_t caller = getpid(), pid = fork();
     if (pid == 0) {
@@ -128,8 +118,7 @@ static int hire(struct crew *crew, int w, int64_t again)
     int reason = errno;
     close(ends[1]);
     if (pid > 0) {
-        crew->worker[w] = (struct worker){
-            .pid = pid, .results = ends[0], .buffer = crew->worker[w].buffer, .last = -1, .again = again};
+        crew->worker[w] = (struct worker){.pid = pid, .results = ends[0], .last = -1, .again = again};
         return 0;
     }
     close(ends[0]);
@@ -180,22 +169,21 @@ static int bury(struct crew *crew, int w)
                : code;
 }
 
-/* Reads results from a worker's pipe, or notices that the worker has ended. */
+/* Takes the results that a worker's pipe names, or notices that the worker has ended. */
 static int hear(struct crew *crew, int w)
 {
     struct worker *worker = &crew->worker[w];
-    size_t each = record_bytes(crew), told = 0;
-    ssize_t n = read(worker->results, worker->buffer + worker->had, each * RECORDS - worker->had);
+    int64_t index[RESULTS];
     int code = 0;
+    ssize_t n = read(worker->results, index, sizeof index);
     if (n <= 0)
         return n < 0 && errno == EINTR ? 0 : bury(crew, w);
-    worker->had += (size_t)n;
-    for (; worker->had - told >= each && code == 0; told += each) {
-        memcpy(&worker->last, worker->buffer + told, sizeof worker->last);
-        code = tell(crew, worker->last, worker->buffer + told + sizeof worker->last, NULL);
+    for (size_t i = 0; i < (size_t)n / sizeof *index && code == 0; i++) {
+        worker->last = index[i];
+        const char *result = (char *)crew->shared + result_offset(crew, w, crew->shared->told[w]);
+        code = tell(crew, index[i], result, NULL);
+        crew->shared->told[w]++;
     }
-    worker->had -= told;
-    memmove(worker->buffer, worker->buffer + told, worker->had);
     return code;
 }
 
@@ -292,10 +280,9 @@ static int run_crew(struct crew *crew)
 }
 
 /* Memory that the workers share, in which nothing is taken; NULL if there is none. */
-static struct shared *share(void)
+static struct shared *share(size_t bytes)
 {
-    struct shared *shared =
-        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct shared *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pthread_mutexattr_t attributes;
     if (shared == MAP_FAILED)
         return NULL;
@@ -316,19 +303,13 @@ int workers_run(const struct workers_task *task, int workers, struct status *st)
         return status_fail(st, STATUS_INPUT, "-j %d: %d workers at most", workers, WORKERS_MAX);
     if (crew.workers > task->count)
         crew.workers = (int)task->count;
-    size_t bytes = record_bytes(&crew) * RECORDS;
-    char *buffer = malloc((size_t)crew.workers * bytes + 1);
-    crew.shared = buffer ? share() : NULL;
-    if (!crew.shared) {
-        free(buffer);
+    size_t bytes = result_offset(&crew, crew.workers, 0);
+    crew.shared = share(bytes);
+    if (!crew.shared)
         return status_nomem(st);
-    }
-    for (int w = 0; w < crew.workers; w++)
-        crew.worker[w].buffer = buffer + (size_t)w * bytes;
     crew.asks = workers_hold(&before);
     int code = run_crew(&crew);
     workers_release(&before);
-    munmap(crew.shared, sizeof *crew.shared);
-    free(buffer);
+    munmap(crew.shared, bytes);
     return code;
 }
