@@ -55,6 +55,8 @@ static void cross_links(const struct planes *p, int chip, double times)
 {
     const struct slice *slice = p->slice;
     for (int port = 0; port < 2 * slice->axes; port++) {
+        if (port / 2 != p->axis && !slice_is_twisted(slice))
+            continue;
         struct slice_link link = slice_link_row(slice, chip * 2 * slice->axes + port);
         if (link.kind == LINK_ICI)
             cross(p->Bps, slice_coord(slice, link.from, p->axis), slice_coord(slice, link.to, p->axis),

@@ -38,8 +38,9 @@ double formula_time_s(const struct formula *form, const struct formula_case *c)
 
 const char *formula_find(const struct formula list[], const struct formula_case *c, double *time_s)
 {
+    struct shape shape = shape_of(c);
     for (const struct formula *form = list; form->id && !c->uneven; form++) {
-        *time_s = formula_time_s(form, c);
+        *time_s = is_in_scope(form->scope, c, &shape) ? form->time_s(c, &shape) : NAN;
         if (!isnan(*time_s))
             return form->id;
     }
