@@ -110,6 +110,7 @@ static int run_once(struct run *run, double early_frac, double late_frac, struct
 {
     size_t chips = (size_t)run->program->slice->chips;
     run->queue = queue_of();
+    run->rows = pool_of(chips * sizeof *run->ready);
     run->ready = calloc(4 * chips, sizeof *run->ready);
     run->here = run->ready + chips;
     run->there = run->here + chips;
@@ -128,6 +129,7 @@ static int run_once(struct run *run, double early_frac, double late_frac, struct
     network_free(&run->network);
     plan_free(&run->plan);
     queue_free(&run->queue);
+    pool_free(&run->rows);
     free(run->ready);
     return code;
 }

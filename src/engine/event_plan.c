@@ -201,23 +201,6 @@ static int find_arrivals(struct plan *plan, int32_t o, struct lookup *known, int
     return fill_arrivals(plan, o, &plan->arrivals[*found], st);
 }
 
-static int find_all_arrivals(struct plan *plan, struct status *st)
-{
-    struct lookup known = {0};
-    int32_t i = -1;
-    int code = 0;
-    for (int32_t o = 0; o < plan->program->ops && code == 0; o++) {
-        const struct op *op = &plan->program->op[o];
-        if (op->kind != OP_SEND)
-            continue;
-        if (i < 0 || !arrives_alike(&plan->arrivals[i], op)) /* most are like those of the op before */
-            code = find_arrivals(plan, o, &known, &i, st);
-        plan->task[o].arrivals = i;
-    }
-    lookup_free(&known);
-    return code;
-}
-
 /* Inverts the dependencies: lists, for each op, the ops that wait for it. */
 static bool turn_round(struct plan *plan)
 {
@@ -337,6 +320,29 @@ static void describe(struct plan *plan, int32_t o)
     }
 }
 
+static int describe_all(struct plan *plan, struct status *st)
+{
+    const struct program *program = plan->program;
+    struct lookup known = {0};
+    int32_t i = -1;
+    int code = 0;
+    for (int32_t o = 0; o < program->ops && code == 0; o++) {
+        const struct op *op = &program->op[o];
+        struct task *task = &plan->task[o];
+        bool sends = op->kind == OP_SEND;
+        if (sends &&
+            (i < 0 || !arrives_alike(&plan->arrivals[i], op))) /* most are like those of the op before */
+            code = find_arrivals(plan, o, &known, &i, st);
+        task->arrivals = sends ? i : 0;
+        describe(plan, o);
+        task->waiting = (int32_t)op_takers(program, op);
+        task->deps = deps_alike(plan, o);
+        plan->pairs += task->waiting;
+    }
+    lookup_free(&known);
+    return code;
+}
+
 int plan_init(struct plan *plan, const struct program *program, struct status *st)
 {
     size_t ops = (size_t)program->ops;
@@ -349,25 +355,14 @@ int plan_init(struct plan *plan, const struct program *program, struct status *s
     if (!plan->task || !plan->compute_op || !plan->turn || !draw_map(plan) || !measure_routes(plan) ||
         !turn_round(plan))
         return status_nomem(st);
-    for (int32_t o = 0; o < program->ops; o++)
-        describe(plan, o);
-    int code = find_all_arrivals(plan, st);
-    if (code < 0)
-        return code;
+    int code = describe_all(plan, st);
     for (int32_t l = 0; l < plan->map.links; l++)
         plan->map.group[l] = find_group(&plan->map, l);
-    for (int32_t o = 0; o < program->ops; o++) {
-        plan->task[o].waiting = (int32_t)op_takers(program, &program->op[o]);
-        plan->pairs += plan->task[o].waiting;
-        plan->task[o].deps = deps_alike(plan, o);
-    }
-    return 0;
+    return code;
 }
 
 void plan_free(struct plan *plan)
 {
-    for (int32_t o = 0; plan->task && o < plan->program->ops; o++)
-        free(plan->task[o].row);
     for (int32_t i = 0; i < plan->arrivals_count; i++)
         free(plan->arrivals[i].each);
     free(plan->arrivals);

@@ -67,7 +67,7 @@ struct task {
     bool memory;   /* its bytes pass HBM (or a joint): a compute with bytes starts with its flow */
     bool fills;    /* its bytes may fill HBM, beside those of all links (resource.h) */
     uint32_t wave; /* while in flight: the wave for chips that start now; 0 if none is open */
-    int32_t *row;  /* while in flight: [chips] number of things still waited for; else NULL */
+    uint32_t row;  /* while in flight: its counters (run_row()); 0 if it has none */
 };
 
 /* The destinations of an op's sends. Ops with the same mask and the same route or table share them. */

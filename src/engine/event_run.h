@@ -33,6 +33,7 @@ struct run {
     struct trace *trace;
     struct plan plan;
     struct queue queue;
+    struct pool rows; /* of counters */
     struct network network;
     double now_s;
     int64_t started, ended, instants;
@@ -42,6 +43,12 @@ struct run {
     bool out_of_time;
     double told_s; /* time of the last progress report */
 };
+
+/* [chips] the number of things that an op in flight still waits for. */
+static inline int32_t *run_row(const struct run *run, const struct task *task)
+{
+    return (int32_t *)(run->rows.item + task->row * run->rows.item_bytes);
+}
 
 /* event_wave.c. Starts, at time zero, all ops that wait for nothing. */
 void run_start_first(struct run *run);

@@ -58,9 +58,9 @@ static void start(struct run *run, int32_t op, const int32_t chip[], int32_t chi
     for (int32_t i = 0; i < chips && isnan(task->delay_s); i++)
         join_wave(run, op, plan_delay_s(&run->plan, op, chip[i]), &chip[i], 1);
     task->waiting -= chips;
-    if (task->waiting == 0) {
-        free(task->row);
-        task->row = NULL;
+    if (task->waiting == 0 && task->row) {
+        pool_give_back(&run->rows, task->row);
+        task->row = 0;
     }
 }
 
@@ -68,15 +68,14 @@ static void start(struct run *run, int32_t op, const int32_t chip[], int32_t chi
 static bool open_row(struct run *run, int32_t op)
 {
     struct task *task = &run->plan.task[op];
-    int32_t chips = run->program->slice->chips;
-    task->row = malloc((size_t)chips * sizeof *task->row);
+    task->row = pool_take(&run->rows);
     if (!task->row)
         run->code = STATUS_NOMEM;
     else if (task->deps == DEPS_DIFFER)
-        plan_count(&run->plan, op, task->row);
+        plan_count(&run->plan, op, run_row(run, task));
     else
-        for (int32_t c = 0; c < chips; c++)
-            task->row[c] = task->deps;
+        for (int32_t c = 0; c < run->program->slice->chips; c++)
+            run_row(run, task)[c] = task->deps;
     return task->row;
 }
 
@@ -92,9 +91,10 @@ static void release(struct run *run, int32_t op, const int32_t chip[], int32_t c
     }
     if (task->deps != 1 && !task->row && (task->waiting == 0 || !open_row(run, op)))
         return;
+    int32_t *row = task->row ? run_row(run, task) : NULL;
     for (int32_t i = 0; i < chips; i++) {
         run->ready[readies] = chip[i];
-        readies += (!mask || mask[chip[i]]) && (!task->row || --task->row[chip[i]] == 0);
+        readies += (!mask || mask[chip[i]]) && (!row || --row[chip[i]] == 0);
     }
     if (readies > 0)
         start(run, op, run->ready, readies);
