@@ -28,6 +28,9 @@
  * result of all three steps in each variant. Rings are sorted first, by length and not by name, so that the
  * result does not depend on the names of the axes. Equal shares are tried first, so that the result is never
  * slower than without a search.
+ *
+ * If two of three axes are equal, the other cyclic order is the mirror image of the first: shares take as long
+ * as the shares with these two swapped did there, and are not simulated again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -166,6 +169,11 @@ static double find_least(const struct costs *costs, bool links_alone, int share[
     return best_s;
 }
 
+static bool rings_are_alike(const struct ring *a, const struct ring *b)
+{
+    return a->n == b->n && a->closed == b->closed && a->overlap == b->overlap;
+}
+
 static bool rings_differ(const struct collective *collective, const struct slice *slice,
                          const struct collective_spec *spec)
 {
@@ -178,8 +186,7 @@ static bool rings_differ(const struct collective *collective, const struct slice
             continue;
         if (first && slice->link)
             return true;
-        if (first &&
-            (ring->n != first->n || ring->closed != first->closed || ring->overlap != first->overlap))
+        if (first && !rings_are_alike(ring, first))
             return true;
         first = first ? first : ring;
     }
@@ -255,7 +262,13 @@ int collective_time(const struct collective *collective, const struct slice *sli
 
 enum { TRIES = 1024 };
 
-/* A search: the fastest spec so far, and the shares already simulated in the current variant. */
+/* Shares that have been simulated. */
+struct tried {
+    int share[COLLECTIVE_RINGS];
+    double time_s;
+};
+
+/* A search: the fastest spec so far, and the shares already tried in both orders of the current variant. */
 struct search {
     const struct collective *collective;
     const struct slice *slice;
@@ -263,26 +276,56 @@ struct search {
     double fastest_s, of_all_s; /* of this variant; of all so far */
     struct costs costs;
     struct trial trial;
-    int tries, tried[TRIES][COLLECTIVE_RINGS];
+    int tries[2]; /* [turned] */
+    struct tried tried[2][TRIES];
 };
+
+static const struct tried *find_tried(const struct search *search, bool turned, const int share[])
+{
+    for (const struct tried *tried = search->tried[turned];
+         tried < search->tried[turned] + search->tries[turned]; tried++)
+        if (memcmp(tried->share, share, sizeof tried->share) == 0)
+            return tried;
+    return NULL;
+}
+
+/* The trial in the first order that is the mirror image of one in the other order; NULL if there is none. */
+static const struct tried *find_mirrored(const struct search *search, const int share[])
+{
+    const struct collective_spec *spec = &search->spec;
+    const struct slice *slice = search->slice;
+    if (!spec->turned || search->collective->id == COLLECTIVE_BROADCAST || slice->link || slice->chip_frac ||
+        slice_is_twisted(slice))
+        return NULL;
+    for (int r = 0; r + 1 < spec->rings; r++) {
+        const struct ring *a = spec->ring[r], *b = spec->ring[r + 1];
+        int mirrored[COLLECTIVE_RINGS] = {share[0], share[1], share[2]};
+        mirrored[r] = share[r + 1];
+        mirrored[r + 1] = share[r];
+        if (a->axis >= 0 && b->axis >= 0 && rings_are_alike(a, b))
+            return find_tried(search, false, mirrored);
+    }
+    return NULL;
+}
 
 /* Simulates shares, unless that was done already or they cannot be the fastest. */
 static int try_share(struct search *search, const int share[], struct status *st)
 {
-    double time_s;
-    for (int t = 0; t < search->tries; t++)
-        if (memcmp(search->tried[t], share, sizeof *search->tried) == 0)
-            return 0;
-    if (search->tries == TRIES ||
+    bool turned = search->spec.turned;
+    if (find_tried(search, turned, share) || search->tries[turned] == TRIES ||
         (search->collective->uses_ring &&
          least_s(&search->costs, share) >= fmin(search->fastest_s, search->of_all_s) * (1 - 1e-6)))
         return 0;
-    memcpy(search->tried[search->tries++], share, sizeof *search->tried);
+    const struct tried *mirrored = find_mirrored(search, share);
+    struct tried *tried = &search->tried[turned][search->tries[turned]++];
+    memcpy(tried->share, share, sizeof tried->share);
     memcpy(search->spec.share, share, sizeof search->spec.share);
-    int code = trial_time(&search->trial, search->collective, &search->spec, &time_s, st);
-    if (code < 0 || time_s >= search->fastest_s * (1 - 1e-6))
+    tried->time_s = mirrored ? mirrored->time_s : NAN;
+    int code =
+        mirrored ? 0 : trial_time(&search->trial, search->collective, &search->spec, &tried->time_s, st);
+    if (code < 0 || tried->time_s >= search->fastest_s * (1 - 1e-6))
         return code;
-    search->fastest_s = time_s;
+    search->fastest_s = tried->time_s;
     search->fastest = search->spec;
     return 0;
 }
@@ -327,7 +370,7 @@ static int search_shares(struct search *search, struct status *st)
 {
     int share[COLLECTIVE_RINGS] = {0};
     double before_s;
-    search->tries = 0;
+    search->tries[search->spec.turned] = 0;
     int code = try_share(search, share, st);
     if (!search->collective->uses_ring || code < 0)
         return code;
