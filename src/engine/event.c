@@ -72,9 +72,10 @@ static void pass_time(struct run *run)
 {
     while (!look(run) && run->queue.entries > 0) {
         run->now_s = queue_next_s(&run->queue);
-        struct batch batch = queue_pop(&run->queue);
-        for (uint32_t i = 0; i < batch.events; i++)
-            handle(run, batch.event[i]);
+        uint32_t batch = queue_pop(&run->queue);
+        for (uint32_t i = 0; i < queue_batch(&run->queue, batch)->events; i++)
+            handle(run, queue_batch(&run->queue, batch)->event[i]);
+        pool_give_back(&run->queue.batches, batch);
         if (queue_next_s(&run->queue) != run->now_s)
             pass_ends(run);
         /* An op that starts now, or a flow that is settled, may end in this very instant. */

@@ -102,11 +102,10 @@ static inline double queue_next_s(const struct queue *queue)
     return queue->entries ? queue->heap[0].time_s : INFINITY;
 }
 
-/* Removes and returns the earliest batch of a queue that is not empty. */
-static inline struct batch queue_pop(struct queue *queue)
+/* Removes and returns the earliest batch of a queue that is not empty; the caller gives it back. */
+static inline uint32_t queue_pop(struct queue *queue)
 {
     uint32_t first = queue->heap[0].batch, at = 0, child;
-    struct batch batch = *queue_batch(queue, first);
     struct queue_entry moved = queue->heap[--queue->entries];
     while ((child = 2 * at + 1) < queue->entries) {
         if (child + 1 < queue->entries && queue_is_before(queue->heap[child + 1], queue->heap[child]))
@@ -119,8 +118,7 @@ static inline struct batch queue_pop(struct queue *queue)
     queue->heap[at] = moved;
     if (first == queue->latest)
         queue->latest_s = NAN;
-    pool_give_back(&queue->batches, first);
-    return batch;
+    return first;
 }
 
 #endif
