@@ -138,8 +138,6 @@ struct collective {
 extern const struct collective collectives[];
 const struct collective *collective_of(enum collective_id id);
 const struct collective *collective_by_name(const char *name, struct status *st);
-/* Ratio of bus bandwidth to algorithm bandwidth for a group of n chips. */
-double collective_busbw_factor(const struct collective *collective, int n);
 
 /* All-gathers, reduce-scatters and all-reduces cut the array into parts, each of which starts with another
  * ring. Rings of different lengths, and lines, do not carry equal loads, so parts have shares that add up to

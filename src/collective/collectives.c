@@ -115,11 +115,6 @@ const struct collective *collective_of(enum collective_id id)
     return &collectives[id];
 }
 
-double collective_busbw_factor(const struct collective *collective, int n)
-{
-    return collective->busbw_rounds ? collective->busbw_rounds * (n - 1.0) / n : 1;
-}
-
 const char *all_to_all_name(enum all_to_all algorithm)
 {
     return collective_algorithms[algorithm].name;

@@ -407,7 +407,8 @@ static int collective_describe(const struct job *job, const struct trace *trace,
     if (result->time_s > 0) {
         double bytes = (double)result->size_bytes / (c->collective->counts_one_chip ? c->group_chips : 1);
         result->algbw_Bps = bytes / result->time_s;
-        result->busbw_Bps = result->algbw_Bps * collective_busbw_factor(c->collective, c->group_chips);
+        int rounds = c->collective->busbw_rounds, n = c->group_chips;
+        result->busbw_Bps = result->algbw_Bps * (rounds ? rounds * (n - 1.0) / n : 1);
     }
     return 0;
 }
