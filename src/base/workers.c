@@ -91,9 +91,7 @@ static _Noreturn void live(struct crew *crew, int w, int results, pid_t caller)
     for (; index >= 0; index = take_index(crew->shared, w, crew->task->count)) {
         while (made - crew->shared->told[w] >= RESULTS)
             usleep(PAUSE_US);
-        char *result = (char *)crew->shared + result_offset(crew, w, made++);
-        memset(result, 0, crew->task->result_bytes);
-        crew->task->work(crew->task->context, index, result);
+        crew->task->work(crew->task->context, index, (char *)crew->shared + result_offset(crew, w, made++));
         if (write(results, &index, sizeof index) < 0) /* these few bytes go at once, or not at all */
             _exit(EXIT_FAILURE);
     }

@@ -29,7 +29,7 @@ struct workers_task {
     int64_t count;
     size_t result_bytes;
     void *context;
-    /* In a worker: fills `result`. */
+    /* In a worker: fills `result`, which may hold an older one. */
     void (*work)(void *context, int64_t index, void *result);
     /* In the caller: takes a result. It is NULL if two workers died at the index, and `how` says how ("killed
      * by signal 9"). A negative code ends the run. */

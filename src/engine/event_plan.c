@@ -14,14 +14,14 @@ static bool draw_map(struct plan *plan)
     int32_t ids = plan->sharing ? resource_ids(slice) : slice_link_ids(slice);
     size_t n = (size_t)ids;
     *map = (struct map){.links = ids, .chips = chips};
-    map->out = malloc(n * sizeof *map->out);
-    map->start = malloc(n * sizeof *map->start);
-    map->end = malloc(n * sizeof *map->end);
+    map->out = malloc(5 * n * sizeof *map->out);
     map->Bps = malloc(n * sizeof *map->Bps);
-    map->in = malloc(n * sizeof *map->in);
-    map->group = malloc(n * sizeof *map->group);
-    if (!map->out || !map->start || !map->end || !map->Bps || !map->in || !map->group)
+    if (!map->out || !map->Bps)
         return false;
+    map->start = map->out + n;
+    map->end = map->start + n;
+    map->in = map->end + n;
+    map->group = map->in + n;
     memset(map->in, -1, n * sizeof *map->in);
     for (int32_t chip = 0; chip < chips; chip++)
         for (int32_t port = 0; port < ports; port++) {
@@ -282,19 +282,14 @@ void plan_count(const struct plan *plan, int32_t o, int32_t count[])
         count[c] += of_all;
 }
 
-int32_t plan_turn(struct plan *plan, int32_t chip)
+int32_t plan_turn(struct plan *plan, int32_t chip, bool pass)
 {
     const struct program *program = plan->program;
     int32_t *turn = &plan->turn[chip];
+    *turn += pass;
     while (*turn < plan->computes && !op_takes_part(program, &program->op[plan->compute_op[*turn]], chip))
         ++*turn;
     return *turn < plan->computes ? plan->compute_op[*turn] : -1;
-}
-
-int32_t plan_pass_turn(struct plan *plan, int32_t chip)
-{
-    plan->turn[chip]++;
-    return plan_turn(plan, chip);
 }
 
 static void describe(struct plan *plan, int32_t o)
@@ -367,11 +362,7 @@ void plan_free(struct plan *plan)
         free(plan->arrivals[i].each);
     free(plan->arrivals);
     free(plan->map.out);
-    free(plan->map.start);
-    free(plan->map.end);
     free(plan->map.Bps);
-    free(plan->map.in);
-    free(plan->map.group);
     free(plan->route_info);
     free(plan->walked);
     free(plan->task);

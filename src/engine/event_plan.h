@@ -101,9 +101,8 @@ void plan_free(struct plan *plan);
 /* Writes the number of things that an op waits for on every chip that takes part into count[chips]. */
 void plan_count(const struct plan *plan, int32_t op, int32_t count[]);
 
-/* The op whose turn it is in a chip's queue of computes; -1 at its end. plan_pass_turn() moves on to the next one. */
-int32_t plan_turn(struct plan *plan, int32_t chip);
-int32_t plan_pass_turn(struct plan *plan, int32_t chip);
+/* The op whose turn it is in a chip's queue of computes, or with `pass` the next one; -1 at its end. */
+int32_t plan_turn(struct plan *plan, int32_t chip, bool pass);
 
 /* Writes the links and resources that the bytes of an op on a chip pass, and the chip where they arrive;
  * returns their number. For a compute it also sets the bandwidth of the chip's compute resource, which no

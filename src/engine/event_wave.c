@@ -115,7 +115,7 @@ void run_start_first(struct run *run)
                 start(run, o, &c, 1);
     }
     for (int32_t c = 0, op; c < chips; c++)
-        if ((op = plan_turn(&run->plan, c)) >= 0)
+        if ((op = plan_turn(&run->plan, c, false)) >= 0)
             release(run, op, &c, 1);
 }
 
@@ -134,7 +134,7 @@ void run_end(struct run *run, int32_t op, double start_s, const int32_t here[], 
     for (int32_t i = 0; i < task->arrived_fans && !task->compute; i++)
         release(run, fan[i], there, chips);
     for (int32_t i = 0, from = 0, last = -1; i <= chips && task->compute; i++) {
-        int32_t next = i < chips ? plan_pass_turn(&run->plan, here[i]) : -1;
+        int32_t next = i < chips ? plan_turn(&run->plan, here[i], true) : -1;
         if (next == last && i < chips)
             continue;
         if (last >= 0)
