@@ -130,23 +130,14 @@ static void add_listed(const struct planes *p, const struct bound_case *c, int32
     }
 }
 
-/* Groups that span the whole axis have equally many chips at every coordinate: the bytes that must cross
- * plane k, [0] upwards, [1] downwards. */
-static void spanning_bytes(const struct bound_case *c, int len, int k, double bytes[2])
-{
-    double below = (double)c->n / len * k;
-    bytes[0] = c->groups * leaving_bytes(c, below, false);
-    bytes[1] = c->groups * leaving_bytes(c, c->n - below, false);
-}
-
-/* A group that does not span an axis has a single coordinate on it, so it crosses none of its planes. */
+/* Groups that span the whole axis have equally many chips at every coordinate. A group that does not span an
+ * axis has a single coordinate on it, so it crosses none of its planes. */
 static void add_spanning(const struct planes *p, const struct bound_case *c)
 {
     for (int k = 1; k < p->len && (c->axes >> p->axis & 1); k++) {
-        double bytes[2];
-        spanning_bytes(c, p->len, k, bytes);
-        p->bytes[0][k] = bytes[0];
-        p->bytes[1][k] = bytes[1];
+        double below = (double)c->n / p->len * k;
+        p->bytes[0][k] = c->groups * leaving_bytes(c, below, false);
+        p->bytes[1][k] = c->groups * leaving_bytes(c, c->n - below, false);
     }
 }
 
@@ -229,16 +220,6 @@ static void fill_ports(const struct bound_case *c, const struct ports *p)
     }
 }
 
-static double largest_s(const struct ports *p, size_t chips)
-{
-    double worst_s = 0;
-    for (size_t chip = 0; chip < chips; chip++)
-        for (int w = 0; w < 2; w++)
-            if (p->bytes[w][chip] > 0 && p->Bps[w][chip] > 0)
-                worst_s = fmax(worst_s, p->bytes[w][chip] / p->Bps[w][chip]);
-    return worst_s;
-}
-
 /* The bound `links` of an all-reduce, with the bandwidth of all links between columns together. */
 static double all_links_s(const struct bound_case *c, double Bps)
 {
@@ -282,9 +263,13 @@ static int pass_ports(const struct bound_case *c, double *worst_s, struct status
         return status_nomem(st);
     struct ports p = {.Bps = {room, room + chips}, .bytes = {room + 2 * chips, room + 3 * chips}};
     fill_ports(c, &p);
-    for (size_t chip = 0; chip < chips; chip++)
+    for (size_t chip = 0; chip < chips; chip++) {
         Bps += p.Bps[0][chip];
-    *worst_s = fmax(*worst_s, fmax(largest_s(&p, chips), all_links_s(c, Bps)));
+        for (int w = 0; w < 2; w++)
+            if (p.bytes[w][chip] > 0 && p.Bps[w][chip] > 0)
+                *worst_s = fmax(*worst_s, p.bytes[w][chip] / p.Bps[w][chip]);
+    }
+    *worst_s = fmax(*worst_s, all_links_s(c, Bps));
     free(room);
     return 0;
 }
