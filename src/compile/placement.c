@@ -20,8 +20,8 @@ int placement_init(struct placement *placement, const struct slice *slice, int d
     if (devices != slice->chips * cores && !chip_of && !(mesh && devices == mesh->devices))
         return status_fail(
             st, STATUS_INPUT,
-            "the module runs on %d devices, but the slice %s has %d chips; give a --slice of %d chips",
-            devices, slice_print_shape(slice, shape), slice->chips, devices);
+            "the module runs on %d devices, but the slice %s has %d chip%s; give a --slice of %d chips",
+            devices, slice_print_shape(slice, shape), slice->chips, slice->chips == 1 ? "" : "s", devices);
     placement->chip_of = malloc((size_t)devices * sizeof *placement->chip_of);
     if (!placement->chip_of)
         return status_nomem(st);

@@ -204,8 +204,8 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, co
     int cores = named == 0 && rule->cores > 1 && devices == slice->chips * rule->cores ? rule->cores : 1;
     if (devices != slice->chips * cores)
         return status_fail(st, STATUS_INPUT,
-                           "mesh '%s' has %d devices, but slice %s has %d chips; they must be equal", text,
-                           devices, shape, slice->chips);
+                           "mesh '%s' has %d devices, but slice %s has %d chip%s; they must be equal", text,
+                           devices, shape, slice->chips, slice->chips == 1 ? "" : "s");
     int unnamed = 0; /* an axis of size 1 needs no physical axis */
     for (int a = 0; a < mesh->axes.count; a++)
         unnamed += mesh->layout.sides[a] == 0 && mesh->axes.axis[a].n > 1;
