@@ -442,15 +442,14 @@ static bool sort_rings(const struct slice *slice, struct collective_spec *spec, 
  * are slow may win in the end. */
 static int search_ways(struct search *search, struct status *st)
 {
-    struct search all = *search;
+    struct collective_spec spec = search->spec, fastest = search->fastest;
     bool has_steps = search->slice->link && search->collective->uses_ring;
     int code = 0;
     for (int way = 0; way < (has_steps ? 4 : 2) && code == 0; way++) {
-        if (way % 2 && all.spec.rings < 3)
+        if (way % 2 && spec.rings < 3)
             continue;
         search->fastest_s = INFINITY;
-        search->of_all_s = all.fastest_s;
-        search->spec = all.spec;
+        search->spec = spec;
         search->spec.turned = way % 2;
         search->spec.in_step = way / 2;
         search->costs = costs_of(search->collective, search->slice, &search->spec);
@@ -461,13 +460,13 @@ static int search_ways(struct search *search, struct status *st)
         program_init(&search->trial.program, search->slice);
         code = search_shares(search, st);
         trial_free(&search->trial);
-        if (search->fastest_s >= all.fastest_s * (1 - 1e-6))
+        if (search->fastest_s >= search->of_all_s * (1 - 1e-6))
             continue;
-        all.fastest = search->fastest;
-        all.fastest_s = search->fastest_s;
+        fastest = search->fastest;
+        search->of_all_s = search->fastest_s;
     }
-    search->fastest = all.fastest;
-    search->fastest_s = all.fastest_s;
+    search->fastest = fastest;
+    search->fastest_s = search->of_all_s;
     return code;
 }
 

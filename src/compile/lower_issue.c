@@ -245,6 +245,19 @@ static double sums_s(const struct program *program, int32_t first)
     return bytes > 0 ? bytes / (2 * slice->axes * slice->reduce_Bps) : 0;
 }
 
+/* Adds the bytes that a chip sends along a route to the directions that it takes. If all chips take it, one of the two on an
+ * axis of two sends +, the other -. */
+static void add_load(const struct program *program, struct route route, double bytes, bool alike,
+                     double load[SLICE_AXES][2])
+{
+    for (const struct hop *hop = program->hop + route.first; hop < program->hop + route.first + route.hops;
+         hop++) {
+        bool two = alike && program->slice->len[hop->axis] == 2;
+        load[hop->axis][hop->delta > 0] += bytes * abs(hop->delta) / (1 + two);
+        load[hop->axis][hop->delta <= 0] += two ? bytes / 2 : 0;
+    }
+}
+
 double lower_links_s(const struct program *program, int32_t first)
 {
     const struct slice *slice = program->slice;
@@ -257,13 +270,7 @@ double lower_links_s(const struct program *program, int32_t first)
         for (int chip = 0; each > 0 && chip < (alike ? 1 : slice->chips); chip++) {
             if (!alike && !op_takes_part(program, op, chip))
                 continue; /* it has no route */
-            struct route route = op_route(program, op, chip);
-            for (const struct hop *hop = program->hop + route.first;
-                 hop < program->hop + route.first + route.hops; hop++) {
-                bool two = slice->len[hop->axis] == 2 && alike; /* one sends +, the other - */
-                load[hop->axis][hop->delta > 0] += each * abs(hop->delta) / (1 + two);
-                load[hop->axis][hop->delta <= 0] += two ? each / 2 : 0;
-            }
+            add_load(program, op_route(program, op, chip), each, alike, load);
         }
     }
     for (int i = 0; i < 2 * SLICE_AXES; i++)

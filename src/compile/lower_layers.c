@@ -59,6 +59,15 @@ static int standing(const struct lower_options *options)
     return stand >= STAND_LEAST && stand <= most ? stand : 1;
 }
 
+/* The missing layers below a layer, between the first of those that stand for them and the last. */
+static int missing_below(const struct walker *w, int layer)
+{
+    const struct lower_options *options = w->lower->options;
+    int stand = standing(options), below = layer - w->standing;
+    below = below < 0 ? 0 : below < stand ? below : stand;
+    return options->more_layers * below / stand;
+}
+
 int walker_turn(struct walker *w, int32_t instruction)
 {
     struct lower *lower = w->lower;
@@ -79,10 +88,8 @@ int walker_turn(struct walker *w, int32_t instruction)
     bool backward = layer < before || (layer == before && layer == layers);
     int stand = standing(lower->options), reach = lower->options->layer_reach;
     w->standing = backward ? lower->options->layers_apart + 2 + reach : layers - reach - stand;
-    int below = layer <= w->standing ? 0 : layer < w->standing + stand ? layer - w->standing : stand;
-    bool stands = layer >= w->standing && layer < w->standing + stand;
-    w->layers_before = more * below / stand;
-    w->layers = 1 + (stands ? more * (below + 1) / stand - w->layers_before : 0);
+    w->layers_before = missing_below(w, layer);
+    w->layers = 1 + missing_below(w, layer + 1) - w->layers_before;
     lower->turn[lower->turns++] =
         (struct lowered_turn){.first_op = w->program->ops,
                               .layer = layer,

@@ -289,8 +289,10 @@ static int add(struct lower_least *least, const struct lowered *item, int32_t co
         if (lower_least_links(lower, collective, &least->class[c].bound_s, st) < 0)
             return st->code;
     }
-    bool waits = least->program->op[item->end_op].kind == OP_SEND;
-    *(waits ? &least->class[c].times : &least->class[c].delays) += item->times;
+    if (least->program->op[item->end_op].kind == OP_SEND)
+        least->class[c].times += item->times;
+    else
+        least->class[c].delays += item->times;
     least->class_of[item->end_op] = c;
     return 0;
 }
@@ -328,8 +330,10 @@ static void set(const struct lower_least *least, int32_t class, double seconds, 
     for (int32_t o = 0; o < least->program->ops; o++)
         if (least->class_of[o] == class) {
             struct op *op = &least->program->op[o];
-            *(op->kind == OP_SEND ? &op->setup_s : &op->amount.each) =
-                op->kind == OP_SEND ? seconds : delay_s;
+            if (op->kind == OP_SEND)
+                op->setup_s = seconds;
+            else
+                op->amount.each = delay_s;
         }
 }
 

@@ -62,8 +62,7 @@ struct task {
     int32_t done_fans;
     int32_t arrived_fans; /* ... and after them ops that wait for its arrival */
     bool compute;
-    bool
-        rides; /* of equal bytes on all chips, which ride: a compute, or a send where it goes over one link */
+    bool rides;    /* equal bytes on all chips: a compute rides, and a send where it goes over one link */
     bool memory;   /* its bytes pass HBM (or a joint): a compute with bytes starts with its flow */
     bool fills;    /* its bytes may fill HBM, beside those of all links (resource.h) */
     uint32_t wave; /* while in flight: the wave for chips that start now; 0 if none is open */
