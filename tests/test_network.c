@@ -288,11 +288,13 @@ static void wrong_rings_are_found_out(void)
         struct module module, loops;
         load(setups[s].name, "dp=4,tp=2", &model, &module);
         loops_of(&module, OVERLAP_UNI, &loops);
+        int32_t turned = -1; /* steps share their pairs */
         for (int32_t i = 0; i < loops.instructions; i++) {
             int pairs;
             const struct attribute *list = module_find(&loops, i, ATTR_SOURCE_TARGET_PAIRS);
-            if (!list)
+            if (!list || list->first <= turned)
                 continue;
+            turned = list->first;
             module_numbers(&loops, i, ATTR_SOURCE_TARGET_PAIRS, &pairs);
             for (int p = 0; p < pairs; p += 2) {
                 int64_t *pair = loops.number + list->first + p, source = pair[0];

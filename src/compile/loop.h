@@ -39,10 +39,12 @@ struct loop {
     enum overlap_way way;
     int32_t collective;
     int dots;
-    struct loop_dot dot[LOOP_DOTS];
-    struct groups ring;           /* devices in the ring's order */
-    bool closed, straight, alike; /* straight: piece k is at place k; alike: the same slots in all groups */
-    int *slot;                    /* [groups][n] piece of each place */
+    struct loop_dot dot[LOOP_DOTS]; /* in the order of the text: the loop replaces the first */
+    struct groups ring;             /* devices in the ring's order */
+    bool closed, straight, alike;   /* straight: piece k is at place k; alike: the same slots in all groups */
+    bool repeats;                   /* its bodies are those of an earlier loop */
+    int *slot;                      /* [groups][n] piece of each place */
+    bool shares; /* the ring and its slots are those of an earlier loop, which frees them */
     int legs;
     struct loop_leg leg[LOOP_LEGS];
     int64_t piece, half[2]; /* elements of the dim */
@@ -80,6 +82,19 @@ struct body {
     int32_t computation; /* in the new module, once built */
 };
 
+/* A permute by a leg's sign: start, and done. It is issued by its data, and after the start `before` (-1:
+ * none). Only devices at places `first` to `last` send. */
+struct loop_send {
+    int sign, first, last;
+    int32_t before;
+};
+/* Permutes have the same pairs if they go by the same sign along the same ring, from the same places. */
+struct loop_sent {
+    const int *ring;
+    struct loop_send send;
+    int32_t permute;
+};
+
 struct overlap {
     struct edit edit;
     const struct overlap_options *options;
@@ -90,6 +105,8 @@ struct overlap {
     int32_t *loop_of; /* [instructions] of the entry: the loop that contains it, -1 */
     struct body *body;
     int32_t bodies, room;
+    struct loop_sent *sent;
+    int32_t sends, send_room;
     int32_t self;                /* partition-id in the entry, -1 before it is added */
     int step;                    /* of the loop that is being written */
     int32_t scalar[DTYPE_COUNT]; /* loop_scalar_shape(), -1 before it is made */
@@ -101,6 +118,11 @@ static inline bool loop_is_line(const struct loop *loop)
 {
     return !loop->closed && loop->way != OVERLAP_UNI;
 }
+/* The entry of its groups. */
+static inline int64_t loop_groups(const struct overlap *o, const struct loop *loop)
+{
+    return module_number(o->from, loop->collective, ATTR_REPLICA_GROUPS, -1);
+}
 bool loop_is_xla(const struct overlap *o, const struct loop *loop);      /* do its sums move first? */
 bool loop_is_windowed(const struct overlap *o, const struct loop *loop); /* both ways, as XLA writes it? */
 bool loop_is_chunked(const struct overlap *o, const struct loop *loop);  /* no loop: reduced chunk by chunk */
@@ -109,6 +131,8 @@ bool loop_is_chunked(const struct overlap *o, const struct loop *loop);  /* no l
 int loop_products(const struct overlap *o, const struct loop *loop, int t,
                   struct loop_product product[LOOP_LEGS]);
 
+/* Has an earlier loop the same bodies? */
+bool loop_repeats(const struct overlap *o, const struct loop *loop);
 /* Finds or adds a body; returns its index. It is built when the entry is rewritten. */
 int32_t loop_body(struct overlap *o, const struct body *wanted);
 /* Builds all bodies in the new module. */
@@ -143,12 +167,6 @@ void loop_label(struct overlap *o, const struct loop *loop, int32_t old);
 int32_t loop_shape(struct overlap *o, int32_t old, int dim, int64_t size);
 int32_t loop_zeros(struct overlap *o, int32_t old, int dim, int64_t size);
 
-/* A permute by a leg's sign: start, and done. It is issued by its data, and after the start `before` (-1:
- * none). Only devices at places `first` to `last` send. */
-struct loop_send {
-    int sign, first, last;
-    int32_t before;
-};
 int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, struct loop_send send);
 int32_t loop_arrived(struct overlap *o, int32_t start);
 

@@ -34,20 +34,34 @@ static bool same_product(const struct overlap *o, int32_t a, int32_t b)
     return same;
 }
 
-static int64_t groups_of(const struct overlap *o, const struct loop *loop)
+/* Do two products multiply the same pieces? */
+static bool same_dot(const struct overlap *o, const struct loop_dot *a, const struct loop_dot *b)
 {
-    return module_number(o->from, loop->collective, ATTR_REPLICA_GROUPS, -1);
+    return a->side == b->side && a->role == b->role && a->dim == b->dim && same_product(o, a->dot, b->dot);
+}
+
+bool loop_repeats(const struct overlap *o, const struct loop *loop)
+{
+    for (const struct loop *of = o->loop; of < o->loop + o->loops; of++) {
+        bool same = of->dot[0].dot < loop->dot[0].dot && of->kind == loop->kind && of->way == loop->way &&
+                    of->piece == loop->piece && of->ring.member == loop->ring.member &&
+                    of->dots == loop->dots;
+        for (int d = 0; d < loop->dots && same; d++)
+            same = same_dot(o, &of->dot[d], &loop->dot[d]);
+        if (same)
+            return true;
+    }
+    return false;
 }
 
 /* Do two bodies agree in everything they depend on? Bytes are set, not computed, and compare exactly. */
 static bool same_body(const struct overlap *o, const struct body *a, const struct body *b)
 {
-    const struct loop_dot *x = a->dot, *y = b->dot;
     return a->kind == b->kind && a->inner == b->inner && a->chunks == b->chunks && a->half[0] == b->half[0] &&
            a->half[1] == b->half[1] && a->accumulates == b->accumulates &&
            memcmp(&a->hbm_bytes, &b->hbm_bytes, sizeof a->hbm_bytes) == 0 && a->loop->kind == b->loop->kind &&
-           a->loop->piece == b->loop->piece && x->side == y->side && x->role == y->role && x->dim == y->dim &&
-           groups_of(o, a->loop) == groups_of(o, b->loop) && same_product(o, x->dot, y->dot);
+           a->loop->piece == b->loop->piece && loop_groups(o, a->loop) == loop_groups(o, b->loop) &&
+           same_dot(o, a->dot, b->dot);
 }
 
 int32_t loop_body(struct overlap *o, const struct body *wanted)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "compile/loop.h"
 #include "hlo/cost.h"
 #include "hlo/tally.h"
@@ -14,11 +15,6 @@ static int32_t self(struct overlap *o)
     if (o->self < 0)
         o->self = module_add(o->b.module, HLO_PARTITION_ID, NULL, loop_scalar_shape(o, DTYPE_U32), NULL, 0);
     return o->self;
-}
-
-static int32_t now(const struct overlap *o, int32_t old)
-{
-    return o->edit.now[old];
 }
 
 /* Is the device at places first .. last of its ring? A pred[], looked up by the device. */
@@ -175,7 +171,7 @@ int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const st
     struct step s = begin(o, loop, dot, product);
     for (int c = 0; c < product->chunks; c++)
         push(&s, value[product->chunk[c].leg]);
-    push(&s, now(o, module_operand(o->from, dot->dot, 1 - dot->side)));
+    push(&s, o->edit.now[module_operand(o->from, dot->dot, 1 - dot->side)]);
     if (product->accumulates)
         push(&s, accumulator);
     push_offsets(o, &s, product);
@@ -187,16 +183,34 @@ void loop_scatter_product(struct overlap *o, const struct loop *loop, const stru
 {
     struct step s = begin(o, loop, dot, product);
     for (int side = 0; side < 2; side++)
-        push(&s, now(o, module_operand(o->from, dot->dot, side)));
+        push(&s, o->edit.now[module_operand(o->from, dot->dot, side)]);
     push_offsets(o, &s, product);
     int32_t made = run_step(o, &s, product, self(o));
     for (int c = 0; c < product->chunks; c++)
         partial[c] = product->chunks == 1 ? made : build_element(&o->b, made, c);
 }
 
+/* Adds the pairs of an earlier permute with the same to the one that was added last; false: there is none. */
+static bool share_pairs(struct overlap *o, const struct loop *loop, struct loop_send send)
+{
+    for (const struct loop_sent *s = o->sent; s < o->sent + o->sends; s++)
+        if (s->ring == loop->ring.member && s->send.sign == send.sign && s->send.first == send.first &&
+            s->send.last == send.last) {
+            module_attribute_of(o->b.module, s->permute, ATTR_SOURCE_TARGET_PAIRS);
+            return true;
+        }
+    if (GROW(o->sent, o->sends, o->send_room))
+        o->sent[o->sends++] = (struct loop_sent){loop->ring.member, send, o->b.module->instructions - 1};
+    else
+        builder_fail(&o->b, STATUS_NOMEM);
+    return false;
+}
+
 /* Adds the pairs to the permute that was added last. */
 static void add_pairs(struct overlap *o, const struct loop *loop, struct loop_send send)
 {
+    if (share_pairs(o, loop, send))
+        return;
     int n = loop->ring.size, pairs = 0;
     int64_t *pair = malloc(2 * (size_t)n * (size_t)loop->ring.count * sizeof *pair);
     if (!pair) {

@@ -123,9 +123,25 @@ static void find_slots(struct loop *loop, const int place[])
     }
 }
 
+/* Takes the ring of an earlier loop over the same groups; false: there is none. */
+static bool share_ring(const struct overlap *o, struct loop *loop)
+{
+    for (const struct loop *of = o->loop; of < o->loop + o->loops && !loop->shares; of++)
+        if ((loop->shares = loop_groups(o, of) == loop_groups(o, loop))) {
+            loop->ring = of->ring;
+            loop->closed = of->closed;
+            loop->straight = of->straight;
+            loop->alike = of->alike;
+            loop->slot = of->slot;
+        }
+    return loop->shares;
+}
+
 /* Finds the places of the devices on the ring, and the piece at each place. */
 static int lay_ring(struct overlap *o, struct loop *loop, struct status *st)
 {
+    if (share_ring(o, loop))
+        return 0;
     int code = module_groups_of(o->from, loop->collective, &loop->ring, st), n = loop->ring.size;
     int *place = malloc(((size_t)o->from->partitions * (size_t)o->from->replicas + 1) * sizeof *place);
     loop->slot = malloc(((size_t)loop->ring.count * (size_t)n + 1) * sizeof *loop->slot);
@@ -145,6 +161,8 @@ static int lay_ring(struct overlap *o, struct loop *loop, struct status *st)
 
 static void free_loop(struct loop *loop)
 {
+    if (loop->shares)
+        return;
     groups_free(&loop->ring);
     free(loop->slot);
 }
@@ -250,31 +268,23 @@ static int plan_loops(struct plan *p, struct status *st)
     return code;
 }
 
-static int32_t first_dot(const struct loop *loop)
-{
-    int32_t first = loop->dot[0].dot;
-    for (int d = 1; d < loop->dots; d++)
-        first = loop->dot[d].dot < first ? loop->dot[d].dot : first;
-    return first;
-}
-
-/* A loop replaces its first product: the loop whose first product an instruction is; NULL: none. */
-static const struct loop *begins(const struct overlap *o, int32_t at)
-{
-    const struct loop *loop = o->loop_of[at] < 0 ? NULL : &o->loop[o->loop_of[at]];
-    return loop && at == first_dot(loop) ? loop : NULL;
-}
-
-static void write_entry(struct overlap *o)
+/* A loop replaces its first product. In a draft only loops with bodies of their own are written, and all else is
+ * a value of its shape. */
+static void write_entry(struct overlap *o, bool draft)
 {
     const struct computation *entry = &o->from->computation[o->from->entry];
     o->self = -1;
     edit_begin(&o->edit, o->from->entry);
     for (int32_t at = entry->first; at < entry->first + entry->count && o->b.module->error == 0; at++) {
-        if (o->loop_of[at] < 0)
+        const struct loop *loop = o->loop_of[at] < 0 ? NULL : &o->loop[o->loop_of[at]];
+        if (draft && (!loop || loop->repeats))
+            edit_replace(&o->edit, at,
+                         module_add_named(o->b.module, HLO_PARAMETER, 0,
+                                          edit_shape(&o->edit, module_at(o->from, at)->shape), NULL, 0));
+        else if (!loop)
             edit_copy(&o->edit, at);
-        else if (begins(o, at))
-            loop_write(o, begins(o, at));
+        else if (at == loop->dot[0].dot)
+            loop_write(o, loop);
     }
 }
 
@@ -288,26 +298,28 @@ static int last_channel(const struct module *module)
     return (int)last;
 }
 
-/* Callees precede their callers: the bodies that the entry needs are known once it has been written, so it is
- * written twice. */
+/* Callees precede their callers: the bodies that the entry needs are known once its loops have been written, so
+ * there is a draft first. */
 static int write(struct overlap *o, struct module *out, struct status *st)
 {
-    int channels = last_channel(o->from), code;
-    int32_t built;
-    do {
-        built = o->bodies;
+    int channels = last_channel(o->from), code = 0;
+    for (int l = 0; l < o->loops; l++)
+        o->loop[l].repeats = loop_repeats(o, &o->loop[l]);
+    for (int draft = o->loops > 0; draft >= 0 && code == 0; draft--) {
         module_free(out);
         memset(o->scalar, -1, sizeof o->scalar);
+        o->sends = 0;
         code = edit_open(&o->edit, o->from, out, st);
         o->b = (struct builder){.module = out, .channels = channels};
-        if (code == 0) {
+        if (code == 0 && !draft) {
             edit_copy_called(&o->edit);
             loop_build_bodies(o);
-            write_entry(o);
         }
+        if (code == 0)
+            write_entry(o, draft);
         builder_free(&o->b);
         code = edit_close(&o->edit, code, st);
-    } while (code == 0 && o->bodies > built);
+    }
     return code;
 }
 
@@ -328,6 +340,7 @@ int pass_overlap(const struct module *in, const struct overlap_options *options,
     for (int i = 0; i < o.loops; i++)
         free_loop(&o.loop[i]);
     free(o.body);
+    free(o.sent);
     free(o.loop);
     free(o.loop_of);
     free(plan.uses);

@@ -8,18 +8,13 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 
-/* A list of LONG_LIST numbers or more is stored once if it equals one of the last LISTS_KEPT: thousands of permutes
- * of a loop have the same pairs of devices. */
-enum { LONG_LIST = 64, LISTS_KEPT = 8 };
-struct list {
-    int32_t first, count;
-};
+/* A list of LONG_LIST numbers or more is stored once, by the hash of the first: thousands of permutes of a loop have the
+ * same pairs of devices. */
+enum { LONG_LIST = 64 };
 
 /* To find equal texts, shapes and lists of numbers. */
 struct module_index {
-    struct lookup texts, shapes;
-    struct list list[LISTS_KEPT]; /* the oldest is at lists % LISTS_KEPT */
-    int32_t lists;
+    struct lookup texts, shapes, lists;
 };
 
 enum { TEXTS, SHAPES, NUMBERS, OPERANDS, ATTRIBUTES_, INSTRUCTIONS, COMPUTATIONS, GROUPINGS };
@@ -57,6 +52,7 @@ static void free_index(struct module *module)
     if (module->index) {
         lookup_free(&module->index->texts);
         lookup_free(&module->index->shapes);
+        lookup_free(&module->index->lists);
     }
     free(module->index);
     module->index = NULL;
@@ -147,33 +143,24 @@ int32_t module_text(struct module *module, const char *text, int length)
     return at;
 }
 
-/* Where an equal long list begins; -1: there is none. */
-static int32_t find_list(const struct module *module, const int64_t number[], int numbers)
-{
-    const struct module_index *index = module->index;
-    if (!index || numbers < LONG_LIST)
-        return -1;
-    for (int32_t l = 0; l < LISTS_KEPT && l < index->lists; l++)
-        if (index->list[l].count == numbers &&
-            memcmp(module->number + index->list[l].first, number, (size_t)numbers * sizeof *number) == 0)
-            return index->list[l].first;
-    return -1;
-}
-
 static int32_t add_numbers(struct module *module, const int64_t number[], int numbers)
 {
-    int32_t first = find_list(module, number, numbers);
-    if (first >= 0)
-        return first;
-    first = module->numbers;
+    bool is_long = module->index && numbers >= LONG_LIST;
+    uint32_t hash = is_long ? lookup_hash((uint32_t)numbers, number, LONG_LIST * sizeof *number) : 0;
+    const struct lookup_entry *probe = NULL;
+    for (int32_t l; is_long && (l = lookup_next(&module->index->lists, hash, &probe)) >= 0;)
+        if (l + numbers <= module->numbers &&
+            memcmp(module->number + l, number, (size_t)numbers * sizeof *number) == 0)
+            return l;
+    int32_t first = module->numbers;
     if (!HAS_ROOM(module, number, NUMBERS, first,
                   numbers + 1)) /* one more: a pointer past an empty list is inside */
         return 0;
     if (numbers > 0)
         memcpy(module->number + first, number, (size_t)numbers * sizeof *number);
     module->numbers += numbers;
-    if (module->index && numbers >= LONG_LIST)
-        module->index->list[module->index->lists++ % LISTS_KEPT] = (struct list){first, numbers};
+    if (is_long)
+        add_index(module, &module->index->lists, hash, first);
     return first;
 }
 
@@ -302,6 +289,13 @@ void module_attribute(struct module *module, enum attribute_key key, const int64
     assert(attribute_info(key)->kind != VALUE_TEXT);
     int32_t first = add_numbers(module, number, numbers);
     add_attribute(module, (struct attribute){.key = key, .first = first, .count = numbers});
+}
+
+void module_attribute_of(struct module *module, int32_t other, enum attribute_key key)
+{
+    const struct attribute *attribute = module_find(module, other, key);
+    if (attribute)
+        add_attribute(module, *attribute);
 }
 
 void module_attribute_word(struct module *module, enum attribute_key key, int32_t name, int32_t text)

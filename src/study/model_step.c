@@ -169,14 +169,7 @@ static enum overlap_way way_of(void *context, const struct module *module, int32
     return step->way[collective];
 }
 
-/* The place of a device on the ring through its chips, of which a group has `each` devices: these follow one another. */
-static int place_of(const struct mesh *mesh, const struct ring *ring, int each, int device)
-{
-    int place = ring_position(ring, mesh->slice, mesh_chip(mesh, device)) * each;
-    return each > 1 ? place + axes_coord(&mesh->axes, device, mesh->core_axis) % each : place;
-}
-
-/* The devices of each group in the order of the ring through its chips. */
+/* The devices of each group in the order of the ring through its chips, those of one chip one after the other. */
 static int lay_ring(void *context, const struct module *module, int32_t collective, struct groups *groups,
                     bool *closed, struct status *st)
 {
@@ -197,8 +190,10 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     int *listed = malloc((size_t)groups->size * sizeof *listed), each = groups->size / ring.n;
     for (int g = 0; g < groups->count && listed; g++) {
         int *member = groups->member + (size_t)g * (size_t)groups->size;
-        for (int i = 0; i < groups->size; i++)
-            listed[place_of(mesh, &ring, each, member[i])] = member[i];
+        for (int i = 0; i < groups->size; i++) {
+            int core = each > 1 ? axes_coord(&mesh->axes, member[i], mesh->core_axis) % each : 0;
+            listed[ring_position(&ring, mesh->slice, mesh_chip(mesh, member[i])) * each + core] = member[i];
+        }
         memcpy(member, listed, (size_t)groups->size * sizeof *member);
     }
     *closed = ring.closed;
