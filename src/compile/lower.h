@@ -232,9 +232,6 @@ const struct layout *lower_laid(const struct lower *lower,
 int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, double *links_s,
                           struct status *st);
 
-/* Can the schedule that the compiler chose for a collective be simulated on the layout of its groups? */
-bool lower_follows(const struct layout *layout, const struct collective_config *config);
-
 /* The collective that an instruction issues: itself, or the one in its async-start or fusion; -1: none. */
 int32_t lower_collective_in(const struct module *module, int32_t instruction);
 

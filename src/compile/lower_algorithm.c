@@ -29,11 +29,6 @@ bool lower_takes_way(const struct lower *lower, const struct layout *layout, boo
     return true;
 }
 
-bool lower_follows(const struct layout *layout, const struct collective_config *config)
-{
-    return config_fits(config, layout->rings);
-}
-
 bool lower_by_schedule(const struct lower *lower, int32_t instruction)
 {
     struct collective_config config;
@@ -155,7 +150,7 @@ int lower_choice(struct lower *lower, int32_t instruction, struct collective_con
     of.group.several = several;
     of.group.all_devices = !several || layout->together == 1;
     int code = choice_find(&of, config, follows, st);
-    *follows = *follows && lower_follows(layout, config);
+    *follows = *follows && config_fits(config, layout->rings);
     return code;
 }
 
@@ -168,7 +163,7 @@ int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_shar
     int code = lower_layout(lower, instruction, &layout, st);
     bool follows = code == 0 && algorithm == ALGORITHM_AS_COMPILED &&
                    collective_config_of(lower->module, instruction, &config) &&
-                   lower_follows(layout, &config);
+                   config_fits(&config, layout->rings);
     if (code == 0 && algorithm == ALGORITHM_XLA)
         code = lower_choice(lower, instruction, &config, &follows, st);
     if (code == 0 && (follows ? config.rings == CONFIG_ONE_RING : !lower->options->all_axes))

@@ -226,39 +226,24 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
     return build_on_rings(lower, instruction, &spec, before, after, st);
 }
 
-/* A separate program, while the state of the lowering is set aside. */
-struct alone {
-    struct program own;
-    int32_t permutes;
-};
-
-static int begin_alone(struct lower *lower, int32_t instruction, struct alone *alone, struct status *st)
-{
-    int32_t after;
-    *alone = (struct alone){lower->program, lower->permutes};
-    lower->permutes = 0;
-    program_init(&lower->program, lower->placement->slice);
-    int code = build(lower, instruction, -1, -1, &after, st);
-    return code == 0 ? program_close(&lower->program, st) : code;
-}
-
-static void end_alone(struct lower *lower, const struct alone *alone)
-{
-    program_free(&lower->program);
-    lower->program = alone->own;
-    lower->permutes = alone->permutes;
-}
-
+/* In a program of its own, while the state of the lowering is set aside. */
 int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, double *links_s,
                           struct status *st)
 {
-    struct alone alone;
-    int code = begin_alone(lower, collective, &alone, st);
+    struct program own = lower->program;
+    int32_t permutes = lower->permutes, after;
+    lower->permutes = 0;
+    program_init(&lower->program, lower->placement->slice);
+    int code = build(lower, collective, -1, -1, &after, st);
+    if (code == 0)
+        code = program_close(&lower->program, st);
     if (code == 0)
         code = program_time(&lower->program, time_s, st);
     if (code == 0 && links_s)
         *links_s = lower_links_s(&lower->program, 0);
-    end_alone(lower, &alone);
+    program_free(&lower->program);
+    lower->program = own;
+    lower->permutes = permutes;
     return code;
 }
 

@@ -95,13 +95,6 @@ void walker_pass_until(struct walker *w, const struct waits *waits, int32_t queu
     }
 }
 
-/* Has the queue waited for the op? */
-static bool is_passed(struct walker *w, int32_t op)
-{
-    const struct passed *passed = passed_of(w, op);
-    return passed && passed->until >= 0;
-}
-
 void walker_leave_passed(struct walker *w, struct waits *waits)
 {
     int32_t last = -1;
@@ -154,10 +147,12 @@ int32_t walker_join(struct walker *w, const struct waits *waits)
  * exists, such as saved activations or weights; the queue must reach it first. */
 static bool passes_on(struct walker *w, const struct waits *waits)
 {
-    for (int i = 0; i < waits->count; i++)
-        if (waits->of[i].loose && !is_passed(w, waits->of[i].op))
-            return true;
-    return false;
+    bool flies = false;
+    for (int i = 0; i < waits->count && !flies; i++) {
+        const struct passed *passed = passed_of(w, waits->of[i].op);
+        flies = waits->of[i].loose && (!passed || passed->until < 0);
+    }
+    return flies;
 }
 
 /* Finds the ops after which a collective is issued. */

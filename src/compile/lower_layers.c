@@ -23,21 +23,26 @@
 
 #include "base/grow.h"
 
+/* Is it a matmul, or a fusion with one? */
 static bool is_product(const struct module *module, int32_t at)
 {
-    enum opcode_class class = opcode_info(module_at(module, at)->opcode)->class;
-    return (class == CLASS_MATMUL || class == CLASS_CALL) && module_cost(module, at).product;
+    enum opcode opcode = module_at(module, at)->opcode;
+    bool product = opcode_info(opcode)->class == CLASS_MATMUL;
+    int32_t body = opcode == HLO_FUSION ? module_called(module, at, 0) : -1;
+    const struct computation *c = body < 0 ? NULL : &module->computation[body];
+    for (int32_t inner = c ? c->first : 0; c && inner < c->first + c->count && !product; inner++)
+        product = is_product(module, inner);
+    return product;
 }
 
 int32_t lower_layers_last_dot(const struct lower *lower)
 {
     const struct module *module = lower->module;
     const struct computation *entry = &module->computation[module->entry];
-    int32_t last = -1;
-    for (int32_t at = entry->first; at < entry->first + entry->count && lower->options->more_layers > 0; at++)
-        if (is_product(module, at))
-            last = at;
-    return last;
+    int32_t at = lower->options->more_layers > 0 ? entry->first + entry->count - 1 : -1;
+    while (at >= entry->first && !is_product(module, at))
+        at--;
+    return at;
 }
 
 /* May a turn begin with this instruction? Turns begin with products; after the last product, with updates of

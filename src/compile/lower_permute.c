@@ -68,14 +68,6 @@ static int cores_pairs_init(struct cores_pairs *between, const struct placement 
     return code;
 }
 
-static void cores_pairs_free(struct cores_pairs *between)
-{
-    free(between->target);
-    free(between->inside);
-    between->target = NULL;
-    between->inside = NULL;
-}
-
 /* The permute written before for the same pairs; NULL: none. Steps of a loop share them (loop_permute()). */
 static const struct lowered_permute *find_permute(const struct lower *lower,
                                                   const struct lowered_permute *like)
@@ -132,7 +124,8 @@ static int write_first(const struct permute *p, struct lowered_permute *made, st
         lower_exchange(lower, p->instruction, program_mask(program, between.inside),
                        (struct exchange){p->spec->setup_s, 2 * p->bytes}, p->before);
     made->end_op = program->ops;
-    cores_pairs_free(&between);
+    free(between.target);
+    free(between.inside);
     groups_free(&pairs);
     if (code < 0 || made->end_op == made->first_op) /* no device sends */
         return code;

@@ -55,11 +55,6 @@ static int measure_ring(const struct slice *slice, const int32_t chip[], int gro
     return 0;
 }
 
-static bool is_closed(int n, const struct edge edge[2])
-{
-    return n > 2 && edge[1].built_links <= edge[0].built_links;
-}
-
 /* The position after the longest step that dead links have made longer, where the line of a group begins; 0
  * if there is no such step. */
 static int find_break(const struct slice *slice, const int32_t chip[], int n, bool *broken, struct status *st)
@@ -161,7 +156,7 @@ int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t c
         memcpy(order, chip, listed * sizeof *order);
         code = measure_ring(slice, order, groups, n, edge, st);
     }
-    bool closed = code == 0 && is_closed(n, edge);
+    bool closed = code == 0 && n > 2 && edge[1].built_links <= edge[0].built_links;
     if (closed && slice->link)
         code = open_broken(ring, slice, order, groups, st);
     if (code == 0 && ring->broken)

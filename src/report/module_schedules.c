@@ -21,7 +21,7 @@ static const char *simulated_as(const struct module_row *row, const struct colle
 {
     if (!row->layout || config->rings == CONFIG_OPEN)
         return "simulated by our own schedule";
-    if (!lower_follows(row->layout, config))
+    if (!config_fits(config, row->layout->rings))
         return "simulated by our own schedule, as its groups lie otherwise";
     return strncmp(config->emitter, "Binomial", strlen("Binomial")) == 0 ? "simulated as single-phase" : "";
 }
