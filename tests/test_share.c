@@ -152,6 +152,7 @@ static void says_what_they_take(void)
                  i % 3 ? RING_BIDI_HALF : RING_UNI, mib[i / 5 % 3]);
         if (i % 7 == 0)
             box.slice.reduce_Bps = 97e9;
+        box.spec.setup_s = i % 2 ? 2.385e-6 : 0;
         double unasked_s = found_s(&box);
         OKAY(collective_best_share(box.collective, &box.slice, &box.spec, &time_s, &st), st);
         NEAR(time_s, simulated_s(&box, box.spec.share), 1e-9);

@@ -92,20 +92,13 @@ struct collective_spec {
      * slice, where groups differ */
     const int64_t *pair_elements;
     bool pairs_of_chips;
-    /* Where the routes of its rings are kept, for the next build of the same rings on the same program,
-     * rewound. NULL: nowhere */
-    struct collective_routes *routes_kept;
     /* The name of its stage in reports. NULL: "all-gather.3", if it is the third stage. */
     const char *name;
     /* The buffers to use; those below 0 are made and filled in. NULL: it makes its own. */
     struct collective_buffers *buffers;
     bool timing_only; /* no buffers, no payloads */
-};
-
-struct collective_routes {
-    bool known;
-    int32_t members;
-    struct towards plus[COLLECTIVE_RINGS], minus[COLLECTIVE_RINGS];
+    /* Several rings: stages are only the numbers of the rings with which the parts of their ops start */
+    bool stages_are_parts;
 };
 
 /* Appends the collective to the program. Its sends wait for the op `before`, unless that is negative. *after

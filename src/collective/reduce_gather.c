@@ -35,6 +35,13 @@ struct ends rings_part(struct walk *walk, struct phase phase, bool scatter, bool
     return ends;
 }
 
+static void set_part(struct walk *walk, struct phase *phase, const struct part *part)
+{
+    phase->part = part;
+    if (walk->spec->stages_are_parts)
+        walk->stage = part->index % walk->rings;
+}
+
 /* Writes all parts, of `phase.bytes` together, phase by phase: no part begins a phase before all parts have
  * ended the previous one. */
 static struct ends write_in_step(struct walk *walk, struct phase phase, bool scatter, bool gather,
@@ -49,9 +56,11 @@ static struct ends write_in_step(struct walk *walk, struct phase phase, bool sca
         int count = 0;
         bool gathers = set_phase(walk, &phase, i, scatter);
         for (int p = 0; p < parts; p++) {
-            phase.part = &part[p];
+            if (part[p].frac <= 0)
+                continue;
+            set_part(walk, &phase, &part[p]);
             phase.bytes = chunk_bytes * part[p].frac;
-            struct ends ends = part[p].frac > 0 ? walk_phase(walk, &phase, gathers, &all) : (struct ends){0};
+            struct ends ends = walk_phase(walk, &phase, gathers, &all);
             for (int e = 0; e < ends.count; e++)
                 end[count++] = ends.op[e];
         }
@@ -78,7 +87,7 @@ int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter,
     for (int p = 0; p < parts; p++) {
         if (part[p].frac <= 0)
             continue;
-        phase.part = &part[p];
+        set_part(walk, &phase, &part[p]);
         phase.bytes = chunk_bytes * part[p].frac;
         struct ends of_part = collective_patterns[spec->pattern].write(walk, phase, scatter, gather, before);
         for (int i = 0; i < of_part.count; i++)

@@ -42,6 +42,7 @@
 /* Seconds of a gather, or of a scatter, per share of a part, as if no link were slow. */
 struct costs {
     int rings, times;                                  /* times: 2 for an all-reduce, which is both */
+    double setup_s;                                    /* before all sends */
     double link_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS]; /* [first][of]: on the busiest link of a ring */
     double part_s[COLLECTIVE_RINGS];                   /* sends of one chip, one after the other ... */
     double steps_s;                                    /* ... and the latencies of their steps */
@@ -90,6 +91,7 @@ static struct costs costs_of(const struct collective *collective, const struct s
     const struct ring *ring[COLLECTIVE_RINGS];
     double share_s = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES / slice->link_Bps;
     struct costs costs = {.times = collective->id == COLLECTIVE_ALL_REDUCE ? 2 : 1,
+                          .setup_s = spec->setup_s,
                           .mirrored = collective->uses_ring && spec->kind == RING_BIDI_HALF && !slice->link};
     struct ring turn[COLLECTIVE_RINGS];
     if (has_turns(collective, spec))
@@ -117,19 +119,23 @@ static struct costs costs_of(const struct collective *collective, const struct s
     return costs;
 }
 
+static bool are_equal(const int share[])
+{
+    return share[0] + share[1] + share[2] == 0;
+}
+
 /* Time of the busiest link for given shares (all 0: equal shares); *longest_s is the time of the slowest
  * part. */
 static double busiest_s(const struct costs *costs, const int share[], double *longest_s)
 {
     double most_s = 0, equal = (double)COLLECTIVE_SHARES / costs->rings;
-    bool are_equal = share[0] + share[1] + share[2] == 0;
     *longest_s = 0;
     for (int of = 0; of < costs->rings; of++) {
         double sum_s = 0;
         for (int first = 0; first < costs->rings; first++)
-            sum_s += costs->link_s[first][of] * (are_equal ? equal : share[first]);
+            sum_s += costs->link_s[first][of] * (are_equal(share) ? equal : share[first]);
         most_s = fmax(most_s, sum_s);
-        *longest_s = fmax(*longest_s, costs->part_s[of] * (are_equal ? equal : share[of]));
+        *longest_s = fmax(*longest_s, costs->part_s[of] * (are_equal(share) ? equal : share[of]));
     }
     return most_s;
 }
@@ -137,7 +143,7 @@ static double busiest_s(const struct costs *costs, const int share[], double *lo
 static double least_s(const struct costs *costs, const int share[])
 {
     double longest_s, links_s = busiest_s(costs, share, &longest_s);
-    return costs->times * fmax(links_s, costs->steps_s + longest_s);
+    return costs->setup_s + costs->times * fmax(links_s, costs->steps_s + longest_s);
 }
 
 /* Finds the shares with the least bound (`links_alone`: the least load of the busiest link), and returns it.
@@ -219,24 +225,46 @@ double collective_least_s(const struct collective *collective, const struct slic
     return costs.times * (costs.steps_s + COLLECTIVE_SHARES / per_s);
 }
 
-/* A collective alone on a slice, built again and again on the same rings with different shares. */
+/* A collective alone on a slice, simulated with different shares: they only change the amounts of its program,
+ * as long as none becomes 0. */
 struct trial {
     struct program program;
     struct timing timing;
-    struct collective_routes routes;
+    double frac[COLLECTIVE_RINGS]; /* of the array, in the parts that start with each ring */
 };
 
-static int trial_time(struct trial *trial, const struct collective *collective,
-                      const struct collective_spec *spec, double *time_s, struct status *st)
+static int trial_make(struct trial *trial, const struct collective *collective, const struct slice *slice,
+                      const struct collective_spec *spec, struct status *st)
 {
     struct collective_spec alone = *spec;
-    alone.timing_only = true;
-    alone.routes_kept = &trial->routes;
-    program_rewind(&trial->program);
+    alone.timing_only = alone.stages_are_parts = true;
+    program_init(&trial->program, slice);
     int code = collective->build(&alone, &trial->program, -1, NULL, st);
+    return code < 0 ? code : timing_init(&trial->timing, &trial->program, engine_fastest(), true, st);
+}
+
+/* Additions take time after what arrives, and have no bytes of their own. */
+static void trial_scale(struct trial *trial, const double frac[])
+{
+    struct program *program = trial->timing.fold.orbit > 1 ? &trial->timing.fold.program : &trial->program;
+    for (struct op *op = program->op; op < program->op + program->ops; op++)
+        *(op->amount.each > 0 ? &op->amount.each : &op->setup_s) *= frac[op->stage] / trial->frac[op->stage];
+    trace_free(&trial->timing.trace);
+}
+
+static int trial_time(struct trial *trial, const struct collective *collective, const struct slice *slice,
+                      const struct collective_spec *spec, double *time_s, struct status *st)
+{
+    double frac[COLLECTIVE_RINGS];
+    int code = 0;
+    for (int r = 0; r < COLLECTIVE_RINGS; r++)
+        frac[r] = are_equal(spec->share) ? 1.0 / spec->rings : (double)spec->share[r] / COLLECTIVE_SHARES;
+    if (trial->timing.program)
+        trial_scale(trial, frac);
+    else
+        code = trial_make(trial, collective, slice, spec, st);
+    memcpy(trial->frac, frac, sizeof frac);
     if (code == 0)
-        code = timing_again(&trial->timing, &trial->program, engine_fastest(), true, st);
-    if (code >= 0)
         code = timing_run(&trial->timing, RECORD_NONE, st);
     if (code == 0)
         *time_s = trial->timing.trace.total_s;
@@ -247,15 +275,13 @@ static void trial_free(struct trial *trial)
 {
     timing_free(&trial->timing);
     program_free(&trial->program);
-    trial->routes.known = false;
 }
 
 int collective_time(const struct collective *collective, const struct slice *slice,
                     const struct collective_spec *spec, double *time_s, struct status *st)
 {
-    struct trial trial = {.program.slice = NULL};
-    program_init(&trial.program, slice);
-    int code = trial_time(&trial, collective, spec, time_s, st);
+    struct trial trial = {.program.slice = slice};
+    int code = trial_time(&trial, collective, slice, spec, time_s, st);
     trial_free(&trial);
     return code;
 }
@@ -275,8 +301,8 @@ struct search {
     struct collective_spec spec, fastest;
     double fastest_s, of_all_s; /* of this variant; of all so far */
     struct costs costs;
-    struct trial trial;
-    int tries[2]; /* [turned] */
+    struct trial trial[1 << COLLECTIVE_RINGS]; /* by the parts that it has */
+    int tries[2];                              /* [turned] */
     struct tried tried[2][TRIES];
 };
 
@@ -308,6 +334,15 @@ static const struct tried *find_mirrored(const struct search *search, const int 
     return NULL;
 }
 
+static int simulate(struct search *search, double *time_s, struct status *st)
+{
+    const struct collective_spec *spec = &search->spec;
+    int parts = 0;
+    for (int r = 0; r < spec->rings; r++)
+        parts |= (are_equal(spec->share) || spec->share[r] > 0) << r;
+    return trial_time(&search->trial[parts], search->collective, search->slice, spec, time_s, st);
+}
+
 /* Simulates shares, unless that was done already or they cannot be the fastest. */
 static int try_share(struct search *search, const int share[], struct status *st)
 {
@@ -321,8 +356,7 @@ static int try_share(struct search *search, const int share[], struct status *st
     memcpy(tried->share, share, sizeof tried->share);
     memcpy(search->spec.share, share, sizeof search->spec.share);
     tried->time_s = mirrored ? mirrored->time_s : NAN;
-    int code =
-        mirrored ? 0 : trial_time(&search->trial, search->collective, &search->spec, &tried->time_s, st);
+    int code = mirrored ? 0 : simulate(search, &tried->time_s, st);
     if (code < 0 || tried->time_s >= search->fastest_s * (1 - 1e-6))
         return code;
     search->fastest_s = tried->time_s;
@@ -353,7 +387,7 @@ static int descend(struct search *search, struct status *st)
             bool fits = rings > 2 || by[0] + by[1] == 0;
             by[2] = -by[0] - by[1];
             memcpy(share, search->fastest.share, sizeof share);
-            if (share[0] + share[1] + share[2] == 0) /* nearly equal shares */
+            if (are_equal(share)) /* nearly equal shares */
                 for (int r = 0; r < rings; r++)
                     share[r] = COLLECTIVE_SHARES / rings + (r < COLLECTIVE_SHARES % rings);
             for (int r = 0; r < COLLECTIVE_RINGS; r++)
@@ -457,9 +491,9 @@ static int search_ways(struct search *search, struct status *st)
             search->spec.kind = RING_UNI;
             search->spec.elem_bytes /= 2;
         }
-        program_init(&search->trial.program, search->slice);
         code = search_shares(search, st);
-        trial_free(&search->trial);
+        for (int t = 0; t < 1 << COLLECTIVE_RINGS; t++)
+            trial_free(&search->trial[t]);
         if (search->fastest_s >= search->of_all_s * (1 - 1e-6))
             continue;
         fastest = search->fastest;

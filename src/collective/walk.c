@@ -91,27 +91,10 @@ int32_t stage_of(const struct collective_spec *spec, struct program *program, co
     return program_stage(program, name);
 }
 
-/* The routes of steps along the rings, and the chips that take them. */
-static void find_routes(struct walk *walk, struct collective_routes *routes)
-{
-    if (!routes->known)
-        routes->members = WHERE_ALL;
-    for (int r = 0; r < walk->rings && !routes->known; r++) {
-        walk->members = routes->members = walk_where(walk, r, 0, walk->ring[r]->n - 1);
-        routes->plus[r] = step_route(walk, walk->ring[r], true);
-        routes->minus[r] = step_route(walk, walk->ring[r], false);
-    }
-    routes->known = true;
-    walk->members = routes->members;
-    memcpy(walk->plus, routes->plus, sizeof routes->plus);
-    memcpy(walk->minus, routes->minus, sizeof routes->minus);
-}
-
 int walk_init(struct walk *walk, const struct collective_spec *spec, struct program *program,
               const char *name, struct status *st)
 {
     size_t chips = (size_t)program->slice->chips;
-    struct collective_routes own = {.known = false};
     choose_rings(walk, spec, program);
     walk->mask = malloc(chips * sizeof *walk->mask);
     walk->index = malloc(chips * sizeof *walk->index);
@@ -121,7 +104,11 @@ int walk_init(struct walk *walk, const struct collective_spec *spec, struct prog
         return status_nomem(st);
     }
     walk->stage = stage_of(spec, program, name);
-    find_routes(walk, spec->routes_kept ? spec->routes_kept : &own);
+    for (int r = 0; r < walk->rings; r++) {
+        walk->members = walk_where(walk, r, 0, walk->ring[r]->n - 1);
+        walk->plus[r] = step_route(walk, walk->ring[r], true);
+        walk->minus[r] = step_route(walk, walk->ring[r], false);
+    }
     return 0;
 }
 
