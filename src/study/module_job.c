@@ -64,7 +64,7 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
     const struct point *point = job->point;
     int code = module_options(point, job->machine.chip, &m->options, st);
     m->options.least = job->options.least;
-    m->options.least_table = job->options.least_table;
+    m->options.least_table = job->options.least_table ? job->options.least_table : &m->own_table;
     if (m->of_model)
         m->options.queue = module_options_queue(point, job->machine.chip);
     if (code == 0 && point->work.op_cost) {
@@ -203,6 +203,7 @@ void module_job_close(void *state)
 {
     struct module_job *m = state;
     lower_free(&m->lower);
+    least_table_free(&m->own_table);
     placement_free(&m->placement);
     if (!m->text)
         module_free(&m->module);

@@ -7,7 +7,7 @@
 #ifndef WORKLOAD_MODULE_JOB_H
 #define WORKLOAD_MODULE_JOB_H
 
-#include "compile/lower.h"
+#include "compile/lower_least.h"
 #include "hlo/hlo_read.h"
 #include "hlo/tally.h"
 #include "model/chain.h"
@@ -31,6 +31,7 @@ struct module_job {
     struct csv_table op_cost_table;
     struct op_cost *op_cost;
     struct lower_options options;
+    struct least_table own_table; /* of the shares found, where the job's options have none */
     /* Of a matmul: bases that are tried beside the step's own, what each takes at least without loops, and simulated (0: it was
      * not, as another is faster than that), and its own; the one that was taken, NULL: its own. */
     struct other_base {
