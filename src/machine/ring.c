@@ -122,6 +122,8 @@ static void place(struct ring *ring, const struct slice *slice, const int32_t ch
  * not count. */
 static int count_overlap(struct ring *ring, const struct slice *slice, struct status *st)
 {
+    if (ring->edge_links < 2)
+        return 0;
     int32_t *steps = calloc((size_t)slice_link_ids(slice) + 1, sizeof *steps);
     int *link = malloc((size_t)slice_link_ids(slice) * sizeof *link), code = 0;
     if (!steps || !link)
@@ -139,11 +141,14 @@ static int count_overlap(struct ring *ring, const struct slice *slice, struct st
     }
     free(steps);
     free(link);
+    if (code < 0)
+        ring_free(ring);
     return code;
 }
 
-int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,
-                   struct status *st)
+/* The ring through each group, without its overlap. */
+static int order_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,
+                        struct status *st)
 {
     size_t chips = (size_t)slice->chips, listed = (size_t)groups * (size_t)n;
     struct edge edge[2];
@@ -168,12 +173,17 @@ int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t c
         ring->closing_links = edge[1].links;
         ring->overlap = 1;
     }
-    if (code == 0 && ring->edge_links > 1)
-        code = count_overlap(ring, slice, st);
     if (code < 0)
         ring_free(ring);
     free(order);
     return code;
+}
+
+int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,
+                   struct status *st)
+{
+    int code = order_groups(ring, slice, chip, groups, n, st);
+    return code < 0 ? code : count_overlap(ring, slice, st);
 }
 
 /* Are all links of a physical axis alive? */
@@ -231,17 +241,6 @@ int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct stat
 {
     struct axis_list list = {.count = 1, .axis = {axis}};
     return ring_through(ring, mesh, &list, st);
-}
-
-/* A chip of a group, and its place in the group's order. */
-struct placed {
-    int32_t chip, at;
-};
-
-static int by_chip(const void *a, const void *b)
-{
-    const struct placed *x = a, *y = b;
-    return (x->chip > y->chip) - (x->chip < y->chip);
 }
 
 /* The number of different coordinates of the chips along an axis; *closed tells whether these are evenly
@@ -320,9 +319,10 @@ static int order_along_neighbours(const struct slice *slice, const int32_t chip[
     int count = 0, code = 0;
     int64_t filled = 1;
     struct box_side side[SLICE_AXES];
-    struct placed *placed = malloc((size_t)n * sizeof *placed);
+    /* a chip's place in the group's order, and these places in the order of the chips */
+    int32_t *at = malloc((size_t)slice->chips * sizeof *at), *placed = malloc((size_t)n * sizeof *placed);
     char *seen = malloc((size_t)slice->chips);
-    if (!placed || !seen) {
+    if (!at || !placed || !seen) {
         code = status_nomem(st);
         goto out;
     }
@@ -332,17 +332,19 @@ static int order_along_neighbours(const struct slice *slice, const int32_t chip[
         filled *= side[count].n;
         count += side[count].n > 1;
     }
-    for (int i = 0; i < n; i++) {
-        slot[i] = i;
-        placed[i] = (struct placed){chip[i], i};
-    }
+    memset(at, -1, (size_t)slice->chips * sizeof *at);
+    for (int i = 0; i < n; i++)
+        at[chip[i]] = slot[i] = i;
     if (filled != n || count == 0)
         goto out;
-    qsort(placed, (size_t)n, sizeof *placed, by_chip);
+    for (int c = 0, next = 0; c < slice->chips; c++)
+        if (at[c] >= 0)
+            placed[next++] = at[c];
     code = snake_through(slice, side, count, n, slot, st);
     for (int i = 0; i < n && code == 0; i++)
-        slot[i] = placed[slot[i]].at;
+        slot[i] = placed[slot[i]];
 out:
+    free(at);
     free(placed);
     free(seen);
     return code;
@@ -369,7 +371,7 @@ static int ring_over(struct ring *ring, const struct mesh *mesh, const struct ax
     for (int i = 0; i < chips && code == 0; i++)
         ordered[i] = slot ? chip[i / n * n + slot[i % n]] : chip[i];
     if (code == 0)
-        code = ring_of_groups(ring, mesh->slice, ordered, chips / n, n, st);
+        code = order_groups(ring, mesh->slice, ordered, chips / n, n, st);
     if (code == 0) {
         ring->slot = slot;
         slot = NULL;
@@ -383,7 +385,8 @@ out:
 
 int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st)
 {
-    return ring_over(ring, mesh, list, true, st);
+    int code = ring_over(ring, mesh, list, true, st);
+    return code < 0 ? code : count_overlap(ring, mesh->slice, st);
 }
 
 int ring_of_loop(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st)
