@@ -45,12 +45,10 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
 
 void loop_label(struct overlap *o, const struct loop *loop, int32_t old)
 {
-    char loops[16], step[16];
-    snprintf(loops, sizeof loops, "%d", (int)(loop - o->loop) + 1);
-    snprintf(step, sizeof step, "%d", o->step);
+    char both[40]; /* labels, added at once */
+    snprintf(both, sizeof both, "%d\",step=\"%d", (int)(loop - o->loop) + 1, o->step);
     edit_attribute(&o->edit, old, ATTR_FRONTEND_ATTRIBUTES);
-    module_add_label(o->b.module, "loop", loops);
-    module_add_label(o->b.module, "step", step);
+    module_add_label(o->b.module, "loop", both);
 }
 
 int32_t loop_in_place(struct overlap *o, int32_t before, int32_t value)
@@ -236,16 +234,16 @@ static int32_t start_shape(struct overlap *o, int32_t value)
 int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, struct loop_send send)
 {
     struct module *module = o->b.module;
-    char axes[TALLY_AXES];
+    char axes[TALLY_AXES], issue[TALLY_AXES + sizeof "data\",over=\""] = "data";
     int32_t made = module_add(module, HLO_COLLECTIVE_PERMUTE_START, NULL, start_shape(o, value), &value, 1);
     module_attribute(module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);
     add_pairs(o, loop, send);
     if (send.before >= 0)
         module_attribute(module, ATTR_CONTROL_PREDECESSORS, &(int64_t){send.before}, 1);
     loop_label(o, loop, loop->collective);
-    module_add_label(module, "issue", "data");
     if (!strpbrk(tally_axes(o->from, loop->collective, axes), "{[<"))
-        module_add_label(module, "over", axes);
+        stpcpy(stpcpy(issue, "data\",over=\""), axes);
+    module_add_label(module, "issue", issue);
     return made;
 }
 

@@ -68,18 +68,6 @@ static int cores_pairs_init(struct cores_pairs *between, const struct placement 
     return code;
 }
 
-/* The permute written before for the same pairs; NULL: none. Steps of a loop share them (loop_permute()). */
-static const struct lowered_permute *find_permute(const struct lower *lower,
-                                                  const struct lowered_permute *like)
-{
-    for (int32_t p = 0; p < lower->permutes; p++) {
-        const struct lowered_permute *known = &lower->permute[p];
-        if (known->first == like->first && known->count == like->count && known->ids == like->ids)
-            return known;
-    }
-    return NULL;
-}
-
 /* Senders and receivers. A kernel names its targets, else each device sends to the next one. */
 static int find_pairs(const struct lower *lower, int32_t instruction, struct groups *pairs, struct status *st)
 {
@@ -168,10 +156,12 @@ int lower_permute(const struct permute *p, int32_t *after, struct status *st)
     struct lowered_permute own = {.first = pairs ? pairs->first : 0,
                                   .count = pairs ? pairs->count : 0,
                                   .ids = module_ids_of(lower->module, p->instruction)};
-    const struct lowered_permute *known = find_permute(lower, &own);
+    const struct lowered_permute *known = lower->permute, *end = known + lower->permutes;
+    while (known < end && (known->first != own.first || known->count != own.count || known->ids != own.ids))
+        known++; /* steps of a loop share their pairs (loop_permute()) */
     int32_t first = lower->program.ops;
     int code = 0;
-    if (known)
+    if (known < end)
         write_again(p, known);
     else
         code = write_first(p, &own, st);

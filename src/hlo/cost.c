@@ -414,6 +414,7 @@ struct cost module_cost(const struct module *module, int32_t instruction)
 void module_label_hbm_bytes(struct module *module, double bytes)
 {
     char text[32];
-    snprintf(text, sizeof text, "%.17g", bytes);
-    module_add_label(module, "hbm_bytes", text);
+    if (bytes > 0)
+        snprintf(text, sizeof text, "%.17g", bytes);
+    module_add_label(module, "hbm_bytes", bytes > 0 ? text : "0");
 }

@@ -269,9 +269,12 @@ int32_t module_add_named(struct module *module, enum opcode opcode, int32_t name
 int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
                    const int32_t operand[], int operands)
 {
-    char made[64];
-    if (!name)
-        snprintf(made, sizeof made, "%s.%d", opcode_info(opcode)->name, (int)module->instructions);
+    char made[64], digits[12] = "", *index = digits + sizeof digits - 1;
+    int32_t left = module->instructions;
+    do
+        *--index = (char)('0' + left % 10);
+    while ((left /= 10) > 0);
+    stpcpy(stpcpy(stpcpy(made, opcode_info(opcode)->name), "."), index);
     return module_add_named(module, opcode, module_name(module, name ? name : made, -1), shape, operand,
                             operands);
 }

@@ -107,26 +107,21 @@ int32_t module_called(const struct module *module, int32_t instruction, int whic
     return -1;
 }
 
-/* {layer="3",phase="fwd"} */
+/* A label is preceded by a brace or a comma; values have no quotes, so a value cannot contain a label:
+ * {layer="3",phase="fwd"}. */
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room)
 {
     size_t n = strlen(key);
-    const char *at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES);
-    if (!strstr(at, key)) /* most instructions have no such label */
+    const char *text = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES), *at = strstr(text, key);
+    while (at && (at == text || (at[-1] != '{' && at[-1] != ',') || at[n] != '=' || at[n + 1] != '"'))
+        at = strstr(at + 1, key);
+    if (!at)
         return false;
-    while (*(at += strcspn(at, "{,"))) {
-        const char *name = ++at, *quote = strchrnul(name, '"'), *end = strchrnul(quote + (*quote != 0), '"');
-        if (*quote && quote == name + n + 1 && quote[-1] == '=' && memcmp(name, key, n) == 0) {
-            size_t length = (size_t)(end - quote) - 1, most = (size_t)room - 1;
-            *(char *)mempcpy(value, quote + 1, length < most ? length : most) = '\0';
-            return true;
-        }
-        at = end;
-    }
-    return false;
+    size_t length = strcspn(at + n + 2, "\""), most = (size_t)room - 1;
+    *(char *)mempcpy(value, at + n + 2, length < most ? length : most) = '\0';
+    return true;
 }
 
-/* A label is preceded by a brace or a comma; values have no quotes, so a value cannot contain a label. */
 bool module_has_label(const struct module *module, int32_t instruction, const char *label)
 {
     const char *text = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES), *at = strstr(text, label);
