@@ -204,7 +204,7 @@ bool collective_has_shares(const struct collective *collective, const struct sli
 {
     bool has_ways =
         collective->id == COLLECTIVE_ALL_TO_ALL && spec->all_to_all == ALL_TO_ALL_RING && spec->rings > 2;
-    return (collective->uses_ring || has_ways) && spec->elements > 0 && spec->colours == 0 &&
+    return (collective->uses_ring || has_ways) && spec->elements >= COLLECTIVE_SHARES && spec->colours == 0 &&
            spec->pattern == PATTERN_RINGS && rings_differ(collective, slice, spec);
 }
 

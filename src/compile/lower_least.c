@@ -70,14 +70,14 @@ static int find_time(struct lower *lower, int32_t instruction, bool simulated, s
                : 0;
 }
 
-/* Everything an estimate depends on, without padding: the chips, the slice, and the lines that the groups' mesh
- * axes have on it, which say where every group is. */
+/* Everything an estimate depends on, without padding: the links, and the lines that the groups' mesh axes have on the slice, which
+ * say where every group is: on which of their axes a line lies, its length and stride, and whether its ends are joined. Nothing is
+ * sent beyond a line, so it does not matter how long an axis goes on. */
 enum { KEY_LINES = 6 };
 struct least_key {
     double in_bytes, out_bytes, setup_s, link_Bps, hop_latency_s;
-    int32_t whole, kind, dtype, kept, algorithm, pattern, all_to_all, ways, cores, all_cores,
-        shape[2 * SLICE_AXES];
-    int32_t line[KEY_LINES][3];
+    int32_t whole, kind, dtype, kept, algorithm, pattern, all_to_all, ways, cores, all_cores;
+    int32_t line[KEY_LINES][4];
 };
 enum kept { KEPT_BOUND, KEPT_TIME, KEPT_SHARE };
 struct least_entry {
@@ -97,18 +97,22 @@ void least_table_free(struct least_table *table)
 static bool find_lines(const struct lower *lower, int32_t instruction, struct least_key *key)
 {
     const struct mesh *mesh = lower->placement->mesh;
+    const struct slice *slice = lower->placement->slice;
     struct side line[MESH_LAYOUT_LINES];
     struct axis_list list;
     struct status none = {0};
     char axes[TALLY_AXES];
     if (!mesh || mesh_parse_axes(mesh, tally_axes(lower->module, instruction, axes), &list, &none) < 0)
         return false;
-    int lines = mesh_layout_lines(&mesh->layout, &list, line), places = 1;
+    int lines = mesh_layout_lines(&mesh->layout, &list, line), places = 1, axis = 0;
     for (int i = 0; i < list.count; i++)
         key->all_cores |= mesh->cores > 1 && list.axis[i] == mesh->core_axis;
     for (int i = 0; i < lines && lines <= KEY_LINES; i++) {
         places *= line[i].n;
-        memcpy(key->line[i], (int32_t[]){line[i].axis, line[i].n, line[i].stride}, sizeof key->line[i]);
+        axis += i > 0 && line[i].axis != line[i - 1].axis;
+        bool whole = line[i].n * line[i].stride == slice->len[line[i].axis];
+        int closed = whole && slice_ring(slice, line[i].axis) > 0;
+        memcpy(key->line[i], (int32_t[]){axis, line[i].n, line[i].stride, closed}, sizeof key->line[i]);
     }
     return lines <= KEY_LINES &&
            places * (key->all_cores ? mesh->cores : 1) == axis_list_size(&list, &mesh->axes);
@@ -142,10 +146,6 @@ static int find_key(struct lower *lower, int32_t instruction, struct least_key *
     key->all_to_all = (int32_t)options->all_to_all;
     key->ways = options->one_ring + 2 * options->all_axes;
     key->cores = lower->placement->cores;
-    for (int a = 0; a < slice->axes; a++) {
-        key->shape[a] = slice->len[a];
-        key->shape[SLICE_AXES + a] = slice->wrap[a];
-    }
     return find_lines(lower, instruction, key);
 }
 
