@@ -42,16 +42,14 @@ static bool same_dot(const struct overlap *o, const struct loop_dot *a, const st
 
 bool loop_repeats(const struct overlap *o, const struct loop *loop)
 {
-    for (const struct loop *of = o->loop; of < o->loop + o->loops; of++) {
-        bool same = of->dot[0].dot < loop->dot[0].dot && of->kind == loop->kind && of->way == loop->way &&
-                    of->piece == loop->piece && of->ring.member == loop->ring.member &&
-                    of->dots == loop->dots;
-        for (int d = 0; d < loop->dots && same; d++)
-            same = same_dot(o, &of->dot[d], &loop->dot[d]);
-        if (same)
-            return true;
+    bool repeats = false;
+    for (const struct loop *of = o->loop; of < o->loop + o->loops && !repeats; of++) {
+        repeats = of->dot[0].dot < loop->dot[0].dot && of->kind == loop->kind && of->way == loop->way &&
+                  of->piece == loop->piece && of->ring.member == loop->ring.member && of->dots == loop->dots;
+        for (int d = 0; d < loop->dots && repeats; d++)
+            repeats = same_dot(o, &of->dot[d], &loop->dot[d]);
     }
-    return false;
+    return repeats;
 }
 
 /* Do two bodies agree in everything they depend on? Bytes are set, not computed, and compare exactly. */

@@ -44,17 +44,19 @@ static bool communicates(const struct module *module, int32_t computation)
     return false;
 }
 
-/* The branch, of n, that a device takes: a predicate of 1 takes the first, an index out of range the last. */
-static int find_taken(const struct module *module, int32_t conditional, int n, int device)
+/* The branch, of n, that a device takes: a predicate of 1 takes the first, an index out of range the last. `table` has the
+ * indices of all partitions, or is NULL. */
+static int find_taken(const struct module *module, int32_t conditional, int n, int device,
+                      const int64_t table[])
 {
     struct scalar_place place = {.module = module,
                                  .loop = SCALAR_UNKNOWN,
                                  .replica = device / module->partitions,
                                  .partition = device % module->partitions,
                                  .steps = SCALAR_STEPS};
-    struct scalar index;
-    if (!scalar_find(&place, module_operand(module, conditional, 0), SCALAR_UNKNOWN, &index) ||
-        index.carried >= 0)
+    struct scalar index = {table ? table[place.partition] : 0, SCALAR_UNKNOWN};
+    if (!table && (!scalar_find(&place, module_operand(module, conditional, 0), SCALAR_UNKNOWN, &index) ||
+                   index.carried >= 0))
         return -1;
     if (module_shape_of(module, module_operand(module, conditional, 0))->dtype == DTYPE_PRED)
         return index.value ? 0 : 1;
@@ -67,6 +69,7 @@ static bool find_branches(const struct lower *lower, int32_t conditional, int ta
 {
     const struct module *module = lower->module;
     const struct placement *placement = lower->placement;
+    const int64_t *table = scalar_table(module, module_operand(module, conditional, 0));
     int n = branches(module, conditional);
     for (int b = 0; b < n; b++)
         if (communicates(module, module_called(module, conditional, b)))
@@ -74,7 +77,7 @@ static bool find_branches(const struct lower *lower, int32_t conditional, int ta
     for (int chip = 0; chip < placement->slice->chips; chip++)
         taken[chip] = -1;
     for (int d = 0; d < placement->devices; d++) {
-        int branch = find_taken(module, conditional, n, d), *of_chip = &taken[placement->chip_of[d]];
+        int branch = find_taken(module, conditional, n, d, table), *of_chip = &taken[placement->chip_of[d]];
         if (branch < 0)
             return false;
         *of_chip = longer_branch(module, conditional, *of_chip, branch);

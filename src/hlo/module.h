@@ -206,8 +206,8 @@ int32_t module_begin(struct module *module, const char *name);
 int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
                    const int32_t operand[], int operands);
 void module_attribute(struct module *module, enum attribute_key key, const int64_t number[], int numbers);
-void module_attribute_of(struct module *module, int32_t other,
-                         enum attribute_key key); /* as another one has it */
+/* The same, as another instruction has it. */
+void module_attribute_of(struct module *module, int32_t other, enum attribute_key key);
 void module_attribute_text(struct module *module, enum attribute_key key, const char *name, const char *text);
 /* Adds a label, frontend_attributes={layer="3"}, to the instruction that was added last. */
 void module_add_label(struct module *module, const char *key, const char *value);

@@ -73,6 +73,18 @@ static bool find_in_table(struct scalar_place *place, int32_t slice, struct scal
     return true;
 }
 
+const int64_t *scalar_table(const struct module *module, int32_t instruction)
+{
+    int count;
+    int32_t slice = follow(module, instruction);
+    if (module_at(module, slice)->opcode != HLO_DYNAMIC_SLICE || module_at(module, slice)->operands != 2 ||
+        module_at(module, follow(module, module_operand(module, slice, 1)))->opcode != HLO_PARTITION_ID)
+        return NULL;
+    int32_t table = follow(module, module_operand(module, slice, 0));
+    const int64_t *number = module_numbers(module, table, ATTR_LITERAL, &count);
+    return count == module->partitions ? number : NULL;
+}
+
 static bool divides(int64_t a, int64_t b)
 {
     return b != 0 && !(a == INT64_MIN && b == -1);

@@ -32,4 +32,7 @@ struct scalar {
  * if it is none. */
 bool scalar_find(struct scalar_place *place, int32_t instruction, int32_t element, struct scalar *found);
 
+/* The values of a scalar on all partitions, if each looks its own up in a table by its number; NULL: it does not. */
+const int64_t *scalar_table(const struct module *module, int32_t instruction);
+
 #endif

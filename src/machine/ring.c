@@ -321,14 +321,13 @@ static int order_along_neighbours(const struct slice *slice, const int32_t chip[
     struct box_side side[SLICE_AXES];
     /* a chip's place in the group's order, and these places in the order of the chips */
     int32_t *at = malloc((size_t)slice->chips * sizeof *at), *placed = malloc((size_t)n * sizeof *placed);
-    char *seen = malloc((size_t)slice->chips);
-    if (!at || !placed || !seen) {
+    if (!at || !placed) {
         code = status_nomem(st);
         goto out;
     }
     for (int a = 0; a < slice->axes; a++) {
         side[count].axis = a;
-        side[count].n = count_places(slice, chip, n, a, seen, &side[count].closed);
+        side[count].n = count_places(slice, chip, n, a, (char *)at, &side[count].closed);
         filled *= side[count].n;
         count += side[count].n > 1;
     }
@@ -346,7 +345,6 @@ static int order_along_neighbours(const struct slice *slice, const int32_t chip[
 out:
     free(at);
     free(placed);
-    free(seen);
     return code;
 }
 
