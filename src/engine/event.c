@@ -117,10 +117,9 @@ static int run_once(struct run *run, double early_frac, double late_frac, struct
     run->there = run->here + chips;
     run->filling = run->there + chips;
     int code = run->ready ? plan_init(&run->plan, run->program, st) : status_nomem(st);
-    if (code == 0 && network_init(&run->network, &run->plan.map, &run->queue) < 0)
+    if (code == 0 && network_init(&run->network, &run->plan, &run->queue) < 0)
         code = status_nomem(st);
     if (code == 0) {
-        run->network.local = run->plan.sharing != SHARES_LINKS;
         run->network.early_frac = early_frac;
         run->network.late_frac = late_frac;
         run_start_first(run);

@@ -245,7 +245,7 @@ static void set_rate(struct network *network, int32_t link, double rate_Bps, dou
     struct link *on = &network->link[link];
     if (on->rate_Bps != rate_Bps) {
         link_advance(on, now_s);
-        on->rate_Bps = rate_Bps;
+        memory_rate(network, on, rate_Bps);
     }
     on->first_bytes = hold_least(on);
     on->due_s = on->since_s + (on->first_bytes - on->served_bytes) / rate_Bps;

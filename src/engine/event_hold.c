@@ -31,6 +31,7 @@ bool hold(struct network *network, int32_t link, uint32_t flow, double now_s)
     on->held[on->helds] = (struct held){end_bytes, flow};
     f->place = on->helds++;
     network->holder[flow] = link;
+    memory_note(network, f->op, f->chip, f->to, 0, on->rate_Bps);
     return true;
 }
 
@@ -39,6 +40,8 @@ static void drop(struct network *network, struct link *on, int32_t place)
 {
     if (on->held[place].end_bytes <= on->least_bytes)
         on->least_bytes = NAN;
+    const struct flow *f = network_flow(network, on->held[place].flow);
+    memory_note(network, f->op, f->chip, f->to, on->rate_Bps, 0);
     struct held last = on->held[--on->helds];
     on->held[place] = last;
     network_flow(network, last.flow)->place = place;

@@ -2,17 +2,22 @@
 /* Flows over one link, which that link shares among its flows on its own, and settling. */
 #include "engine/event_network.h"
 
-int network_init(struct network *network, const struct map *map, struct queue *queue)
+int network_init(struct network *network, const struct plan *plan, struct queue *queue)
 {
+    const struct map *map = &plan->map;
     *network = (struct network){.map = map,
                                 .queue = queue,
+                                .program = plan->program,
+                                .local = plan->sharing != SHARES_LINKS && !plan->yields,
                                 .flows = pool_of(sizeof(struct flow)),
                                 .waves = pool_of(sizeof(struct wave))};
     size_t n = (size_t)map->links;
     network->link = calloc(n, sizeof *network->link);
     network->rider = calloc(n, sizeof *network->rider);
-    network->dirty = malloc(n * sizeof *network->dirty);
-    return network->link && network->rider && network->dirty ? 0 : STATUS_NOMEM;
+    network->dirty = malloc(2 * n * sizeof *network->dirty);
+    network->used = plan->yields ? calloc((size_t)map->chips, sizeof *network->used) : NULL;
+    bool okay = network->link && network->rider && network->dirty && (network->used || !plan->yields);
+    return okay ? 0 : STATUS_NOMEM;
 }
 
 void network_free(struct network *network)
@@ -29,6 +34,7 @@ void network_free(struct network *network)
     free(network->link);
     free(network->rider);
     free(network->dirty);
+    free(network->used);
     free(network->end);
     *network = (struct network){0};
 }
@@ -84,7 +90,9 @@ void network_seize(struct network *network, int32_t link, double now_s)
         return;
     struct link *on = &network->link[link];
     hold_single(network, link, flow, w.since_s);
-    on->rate_Bps = network->map->Bps[link];
+    memory_note(network, w.op, network->map->start[link], network->map->end[link], network->map->Bps[link],
+                0);
+    memory_rate(network, on, network->map->Bps[link]);
     on->first_bytes = w.bytes;
     if (w.due_s == now_s) { /* in the current instant */
         on->due_s = now_s;
@@ -115,8 +123,11 @@ void network_link_due(struct network *network, int32_t link, double now_s)
 static void link_settle(struct network *network, int32_t link, double now_s)
 {
     struct link *on = &network->link[link];
+    double rate_Bps = memory_left_Bps(network, link) / on->singles;
+    if (memory_limits(network, link) && on->rate_Bps == rate_Bps && on->due_s >= now_s)
+        return; /* the same compute, at the same rate */
     link_advance(on, now_s);
-    on->rate_Bps = network->map->Bps[link] / on->singles;
+    memory_rate(network, on, rate_Bps);
     on->first_bytes = hold_least(on);
     double left_bytes = on->first_bytes - on->served_bytes;
     double due_s = left_bytes > 0 ? now_s + left_bytes / on->rate_Bps : now_s;
@@ -134,7 +145,7 @@ void network_settle(struct network *network, double now_s)
         network_fill_changed(network, now_s);
     else
         network_settle_groups(network, now_s);
-    for (int32_t d = 0; d < network->dirties; d++) {
+    for (int32_t d = 0; d < network->dirties; d++) { /* computes may be added, also a second time */
         int32_t link = network->dirty[d];
         network->link[link].dirty = false;
         if (network->link[link].singles > 0 && !group_awake(network, link))

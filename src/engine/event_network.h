@@ -28,7 +28,8 @@
  *     checked that no other link carries more than its bandwidth; if one does, it is watched, too, and filling
  *     starts again.
  *
- * HBM connects all links of a slice, but events on one chip rarely affect others. So if HBM takes part
+ * HBM that is wide enough slows no send, only computes (computes_yield() in resource.h), and takes no part in any filling
+ * (event_memory.c). Else it connects all links of a slice, but events on one chip rarely affect others. So then
  * (`local`) there are no groups: only the links that changed are filled, while all flows held by other links
  * keep their rates. Then the result is checked for max-min fairness, and filling is extended to the links
  * that violate it, until there are none:
@@ -172,16 +173,21 @@ struct network {
     struct pool flows, waves;
     struct link *link; /* [map.links] */
     uint32_t *rider;   /* [map.links] */
-    int32_t *dirty;    /* [map.links], links marked dirty */
+    int32_t *dirty;    /* [2 * map.links], links marked dirty */
     int32_t dirties;
     struct network_end *end; /* flows that have ended in this instant */
     int32_t ends, end_room;
     int code;
 
-    bool local; /* HBM takes part: only changed links, and the links they reach, are filled */
+    bool local; /* HBM (or a joint) takes part: only changed links, and the links they reach, are filled */
     /* Flows of a group that are due within this share of the time end now (`local`: not used). */
     double early_frac;
     double late_frac; /* flows of a group end later by this share of the time */
+
+    /* If computes yield to sends, else NULL: [chips] the HBM that sends take, in units that add up exactly, so that
+     * equal chips stay bit-equal. */
+    int64_t *used;
+    const struct program *program;
 
     /* Nothing below is allocated before the first path. */
     struct bundle *bundle; /* [map.links] */
@@ -206,7 +212,7 @@ struct network {
     int32_t *loser, losers; /* [map.links + 1]: the links that held them, -1 for no link */
 };
 
-int network_init(struct network *network, const struct map *map, struct queue *queue);
+int network_init(struct network *network, const struct plan *plan, struct queue *queue);
 void network_free(struct network *network);
 
 static inline struct flow *network_flow(const struct network *network, uint32_t flow)
@@ -233,6 +239,18 @@ void network_group_due(struct network *network, int32_t group, double now_s);
 
 /* Updates the rates of all that changed in this instant, and queues the next ends. */
 void network_settle(struct network *network, double now_s);
+
+/* event_memory.c, for runs in which computes yield. memory_note(): a send of an op has another rate than it had.
+ * memory_rate(): all flows that a link holds get a rate. memory_left_Bps(): what a link, or the compute of a chip, may
+ * use. */
+void memory_note(struct network *network, int32_t op, int32_t chip, int32_t to, double was_Bps,
+                 double is_Bps);
+void memory_rate(struct network *network, struct link *link, double rate_Bps);
+static inline bool memory_limits(const struct network *network, int32_t link)
+{
+    return network->used && link >= network->map->links - network->map->chips;
+}
+double memory_left_Bps(const struct network *network, int32_t link);
 
 /* Functions shared by the files of the network. event_groups.c: group_awake() is the group of a link if paths
  * flow in it, or else NULL; group_disturb() marks a group to be filled again, from a place in its order;

@@ -137,10 +137,13 @@ int32_t plan_walk(struct plan *plan, int32_t o, int32_t chip, int32_t link[], in
         *to = map_walk(&plan->map, chip, program->hop + route.first, route.hops, link);
         links = plan->route_info[r].links;
     } else {
-        plan->map.Bps[resource_of(program->slice, RESOURCE_COMPUTE, chip)] = compute_Bps(program, op, chip);
+        *link = resource_of(program->slice, RESOURCE_COMPUTE, chip);
+        plan->map.Bps[*link] = compute_Bps(program, op, chip);
+        links = plan->yields;
     }
-    return plan->task[o].memory ? links + op_resources(program, op, plan->sharing, chip, *to, link + links)
-                                : links;
+    return plan->task[o].memory && !plan->yields
+               ? links + op_resources(program, op, plan->sharing, chip, *to, link + links)
+               : links;
 }
 
 /* Walks every send of an op once, which also finds routes that leave the slice before the simulation
@@ -300,8 +303,10 @@ static void describe(struct plan *plan, int32_t o)
     bool alike = op->amount.table == NO_TABLE || (plan->program->silent && task->compute);
     task->amount = alike ? op_amount(plan->program, op, 0) : NAN;
     task->delay_s = NAN;
-    task->memory = passes_memory(plan->program, op, plan->sharing);
-    task->fills = task->memory && fills_memory(plan->program, op, plan->links_Bps);
+    bool passes = passes_memory(plan->program, op, plan->sharing);
+    bool fills = passes && fills_memory(plan->program, op, plan->links_Bps);
+    task->memory = plan->yields ? fills : passes;
+    task->fills = fills && !plan->yields;
     if (task->compute) {
         plan->compute_op[plan->computes++] = o;
         task->delay_s = task->memory ? 0 : task->amount;
@@ -343,7 +348,8 @@ int plan_init(struct plan *plan, const struct program *program, struct status *s
     size_t ops = (size_t)program->ops;
     *plan = (struct plan){.program = program, .sharing = program_sharing(program)};
     plan->links_Bps = plan->sharing == SHARES_MEMORY ? program_links_Bps(program) : 0;
-    plan->rides = plan->links_Bps <= program->slice->hbm_Bps && !program->slice->chip_frac;
+    plan->yields = plan->sharing == SHARES_MEMORY && computes_yield(program, plan->links_Bps);
+    plan->rides = !plan->yields && plan->links_Bps <= program->slice->hbm_Bps && !program->slice->chip_frac;
     plan->task = calloc(ops + 1, sizeof *plan->task);
     plan->compute_op = malloc((ops + 1) * sizeof *plan->compute_op);
     plan->turn = calloc((size_t)program->slice->chips, sizeof *plan->turn);

@@ -84,8 +84,9 @@ struct plan {
     enum sharing sharing;          /* resources in use besides links */
     double links_Bps;              /* SHARES_MEMORY: the most that sends take of a chip's HBM */
     bool rides;                    /* that is less than it has: without ops that fill it, sends ride */
-    struct task *task;             /* [ops] */
-    int32_t *fan;                  /* [afters] */
+    bool yields; /* HBM slows computes only (computes_yield()): `memory` is set for those that it may slow */
+    struct task *task; /* [ops] */
+    int32_t *fan;      /* [afters] */
     struct arrivals *arrivals;
     int32_t arrivals_count, arrivals_room;
     int64_t pairs;       /* number of (op, chip) pairs in which the chip takes part */

@@ -10,7 +10,7 @@
  * bytes begin to flow. A chip whose link is idle then rides on it: its end is known, so it needs neither a
  * place among the flows of the link nor settling, and all riding chips of a wave share one more event. Only a
  * chip whose link is in use, or whose route has several links, becomes a flow; so does a riding chip when
- * another flow joins its link (network_seize()). Where HBM is shared, a chip also rides only while nothing at
+ * another flow joins its link (network_seize()). Where HBM may slow sends, a chip also rides only while nothing at
  * either end of its link may fill HBM: no copy, and no compute that needs more than the links leave of it.
  *
  * The only state of each (op, chip) is a counter of the things that it still waits for. It exists from the

@@ -230,6 +230,7 @@ static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wav
         if (free && network->rider[link] == RIDER_NONE && (riding == 0 || link_Bps[link] == *Bps)) {
             network->rider[link] = wave;
             *Bps = link_Bps[link];
+            memory_note(network, w->op, w->chip[i], to, 0, *Bps);
             riding++;
         } else {
             begin_to_flow(run, w->op, w->chip[i], w->start_s, &to);
@@ -246,9 +247,11 @@ static void alight(struct run *run, const struct wave *w, uint32_t wave)
         int32_t link = plan_link(&run->plan, w->op, w->chip[i]);
         if (link < 0 || run->network.rider[link] != wave)
             continue;
+        int32_t to = run->plan.map.end[link];
         run->network.rider[link] = RIDER_NONE;
+        memory_note(&run->network, w->op, w->chip[i], to, run->plan.map.Bps[link], 0);
         run->here[ends] = w->chip[i];
-        run->there[ends++] = run->plan.map.end[link];
+        run->there[ends++] = to;
     }
     run_end(run, w->op, w->start_s, run->here, run->there, ends);
 }

@@ -17,6 +17,11 @@ static bool is_copy(const struct op *op)
     return op->memory == MEMORY_COPY || op->memory == MEMORY_MOVE || op->memory == MEMORY_HOST;
 }
 
+int memory_passes(const struct op *op, bool receiver)
+{
+    return receiver ? memory_row[op->memory].reaches : memory_row[op->memory].leaves;
+}
+
 bool passes_memory(const struct program *program, const struct op *op, enum sharing sharing)
 {
     if (op->kind == OP_SEND && op->memory == MEMORY_JOINT)
@@ -81,6 +86,18 @@ bool fills_memory(const struct program *program, const struct op *op, double lin
     if (op->kind == OP_SEND)
         return is_copy(op) || op->memory == MEMORY_JOINT;
     return op->hbm_Bps + links_Bps > program->slice->hbm_Bps * (1 + 1e-9);
+}
+
+/* If a send were held back by HBM, that would be full, and none of its flows faster than the send, hence than a link
+ * (max-min fairness): all sends together have links_Bps at most, the one compute fastest_Bps. So HBM with more than
+ * both is never what holds a send back. */
+bool computes_yield(const struct program *program, double links_Bps)
+{
+    const struct slice *slice = program->slice;
+    bool wide = !slice->chip_frac && links_Bps + fastest_Bps(slice) <= slice->hbm_Bps;
+    for (int32_t o = 0; o < program->ops && wide; o++)
+        wide = program->op[o].kind == OP_COMPUTE || !fills_memory(program, &program->op[o], links_Bps);
+    return wide;
 }
 
 enum sharing program_sharing(const struct program *program)

@@ -31,6 +31,10 @@ enum sharing program_sharing(const struct program *program);
 /* The most that sends take of a chip's HBM, over all its links together. May an op fill HBM, with these beside it? */
 double program_links_Bps(const struct program *program);
 bool fills_memory(const struct program *program, const struct op *op, double links_Bps);
+/* Is HBM wide enough to slow no send, only computes? They then get what the sends leave. */
+bool computes_yield(const struct program *program, double links_Bps);
+/* How many times the bytes of a send pass the HBM of the sender, or of the receiver. */
+int memory_passes(const struct op *op, bool receiver);
 
 static inline int32_t resource_of(const struct slice *slice, enum resource_kind kind, int chip)
 {

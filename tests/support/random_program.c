@@ -12,6 +12,8 @@ static const double speeds_Bps[] = {1e9, 1e9, 2e9, 3e9, 0.5e9};
 static const double latencies_s[] = {0, 0, 1e-6, 1e-6, 4.096e-6, 2.385e-6};
 static const double sizes_bytes[] = {0, 0x1p-10, 1, 4096, 4096, 8192, 12288, 2048, 45678.5};
 static const double memory_Bps[] = {2e9, 3e9, 6e9, 12e9, 1e9};
+/* To links of 1 and 3 GB/s as the HBM of a v5e and of a v5p is to theirs: 810 / 45 and 2800 / 90. */
+static const double wide_Bps[] = {18e9, 31e9, 54e9, 93e9};
 static const double seconds_s[] = {0, 1e-6, 4.096e-6, 8.192e-6, 3.3e-5};
 
 #define ONE_OF(r, list) ((list)[suite_random((r), sizeof(list) / sizeof *(list))])
@@ -155,7 +157,9 @@ static struct op random_send(struct random_program *random, struct suite_random 
         .towards = towards,
         .amount = random_amount(random, sizes_bytes, sizeof sizes_bytes / sizeof *sizes_bytes, where, r),
         .setup_s = suite_random(r, 4) ? 0 : ONE_OF(r, latencies_s),
-        .memory = suite_random(r, 3) ? MEMORY_ENDS : (enum memory_use)suite_random(r, MEMORY_NONE + 1),
+        .memory = suite_random(r, 3)       ? MEMORY_ENDS
+                  : random->without_copies ? (suite_random(r, 2) ? MEMORY_REDUCES : MEMORY_NONE)
+                                           : (enum memory_use)suite_random(r, MEMORY_NONE + 1),
         .payload = NO_PAYLOAD};
 }
 
@@ -169,7 +173,9 @@ static struct op random_compute(struct random_program *random, struct suite_rand
                        .towards = {0, NO_TABLE},
                        .amount =
                            random_amount(random, seconds_s, sizeof seconds_s / sizeof *seconds_s, where, r),
-                       .hbm_Bps = suite_random(r, 2) ? ONE_OF(r, memory_Bps) : 0,
+                       .hbm_Bps = suite_random(r, 2)       ? 0
+                                  : random->without_copies ? random->slice.hbm_Bps
+                                                           : ONE_OF(r, memory_Bps),
                        .payload = NO_PAYLOAD};
 }
 
@@ -182,8 +188,9 @@ int random_program_init(struct random_program *random, struct random_limits limi
         code = random_links(random, r, st);
     if (code < 0 || limits.chips > CHIPS_MAX)
         return code < 0 ? code : status_fail(st, STATUS_LIMIT, "at most %d chips", CHIPS_MAX);
+    random->without_copies = suite_random(r, 2);
     if (suite_random(r, 2))
-        random->slice.hbm_Bps = ONE_OF(r, memory_Bps);
+        random->slice.hbm_Bps = random->without_copies ? ONE_OF(r, wide_Bps) : ONE_OF(r, memory_Bps);
     if (suite_random(r, 2))
         random->slice.pcie_Bps = ONE_OF(r, memory_Bps);
     program_stage(&random->program, "random");

@@ -22,6 +22,7 @@ struct random_program {
     struct slice slice;
     struct program program; /* on the slice: the struct must not be moved */
     int period[SLICE_AXES];
+    bool without_copies; /* nor transfers by the joint: computes may yield (resource.h) */
 };
 
 struct random_limits {
