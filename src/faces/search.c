@@ -19,6 +19,9 @@
 /* The number of candidates simulated before the rest is compared with the best again. */
 enum { AT_ONCE = 4 };
 
+/* Times are equal but for rounding. */
+#define ALIKE_FRAC 1e-9
+
 /* Seats of the same sizes with the same other options, and their common properties. */
 struct family {
     int64_t point;            /* index of its first point in the grid, with the first seat of all */
@@ -70,7 +73,7 @@ struct search {
     int32_t families;
     struct candidate *heap, *batch; /* the least first; those being simulated now */
     int64_t heaped, heap_room;
-    bool writes, finishing;
+    bool writes;
     struct fate *fate; /* [points], if rows are written */
     struct found *found;
     int64_t founds, found_room;
@@ -96,7 +99,7 @@ static double last_s(const struct search *search)
 
 static bool is_out(const struct search *search, double bound_s)
 {
-    return bound_s > last_s(search) * (1 + 1e-9);
+    return bound_s > last_s(search) * (1 + ALIKE_FRAC);
 }
 
 static int64_t point_at(const struct search *search, const struct family *family, int seat)
@@ -166,27 +169,16 @@ static struct candidate pop(struct search *search)
 
 /* Simulations, by workers. */
 
-/* If a simulation exceeds this time, the point is not among the best. */
-static double limit_s(const struct search *search)
-{
-    return isinf(last_s(search)) ? 0 : 1.02 * last_s(search);
-}
-
 static void work(void *context, int64_t index, void *result)
 {
     struct search *search = context;
     struct point point;
     struct status own = {0};
-    bool whole = search->finishing || search->writes;
-    grid_point(search->grid, search->finishing ? search->ranking->index[index] : search->batch[index].point,
-               &point);
+    double limit_s = isinf(last_s(search)) ? 0 : last_s(search) * (1 + ALIKE_FRAC);
+    grid_point(search->grid, search->batch[index].point, &point);
     budget_hold(&search->held, &point, search->jobs);
     time_hold(2 * point.run.time_limit_s); /* to build it, and to simulate it */
-    job_result_with(&point,
-                    &(struct job_options){.time_only = !whole,
-                                          .brief = !whole,
-                                          .limit_s = search->finishing ? 0 : limit_s(search),
-                                          .least_table = &search->table},
+    job_result_with(&point, &(struct job_options){.limit_s = limit_s, .least_table = &search->table},
                     search->catalog, result, &own);
 }
 
@@ -221,19 +213,6 @@ static int take(void *context, int64_t index, const void *data, const char *how,
     return keep(search, candidate->point, &result, st);
 }
 
-/* Takes the complete row of one of the best points. */
-static int take_whole(void *context, int64_t index, const void *data, const char *how, struct status *st)
-{
-    struct search *search = context;
-    struct result *result = &search->ranking->result[index];
-    double least_s = result->least_s;
-    (void)st;
-    if (data)
-        rows_take(search->grid, search->ranking->index[index], search->catalog, data, how, result);
-    result->least_s = least_s;
-    return 0;
-}
-
 static int tick(void *context, struct status *st)
 {
     struct search *search = context;
@@ -248,7 +227,7 @@ static int run_workers(struct search *search, int64_t count, struct status *st)
                                       .result_bytes = sizeof(struct result),
                                       .context = search,
                                       .work = work,
-                                      .done = search->finishing ? take_whole : take,
+                                      .done = take,
                                       .tick = tick};
     return count > 0 ? workers_run(&task, search->jobs, st) : 0;
 }
@@ -552,13 +531,6 @@ static int make_families(struct search *search, struct status *st)
     return 0;
 }
 
-/* Completes the rows of the best. After Ctrl-C they stay as they are. */
-static int finish(struct search *search, struct status *st)
-{
-    search->finishing = true;
-    return search->writes ? 0 : run_workers(search, search->ranking->count, st);
-}
-
 static void search_free(struct search *search)
 {
     for (int k = 0; k < STEPS_KEPT; k++)
@@ -596,8 +568,6 @@ int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struc
         code = make_families(&search, st);
     if (code == 0)
         code = search_families(&search, st);
-    if (code == 0)
-        code = finish(&search, st);
     progress_end(&search.progress);
     if (code == 0 && search.writes)
         code = write_rows(&search, file, st);

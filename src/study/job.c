@@ -207,6 +207,13 @@ static struct spent lap(const struct job *job, struct stopwatch *stopwatch)
     return job->is_timed ? stopwatch_lap(stopwatch) : (struct spent){0};
 }
 
+/* Is a time above a limit (0: none)? Among 80 steps of Llama 70B on 512 chips, the time with the first few layers was at
+ * most 0.32 % off. */
+static bool is_above(double time_s, double limit_s, bool again)
+{
+    return limit_s > 0 && time_s > limit_s * (again ? 1.005 : 1);
+}
+
 static int run_program(struct job *job, enum record record, struct run *run, bool *again, struct status *st)
 {
     struct metrics metrics;
@@ -218,10 +225,9 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         code = trace_check(&timing->trace, timing->program, st);
     if (code == 0)
         code = settle(job, &timing->trace, again, &more_s, st);
-    bool rough = code == 0 && *again && job->options.limit_s > 0 &&
-                 timing->trace.total_s + more_s > job->options.limit_s;
+    bool rough = code == 0 && is_above(timing->trace.total_s + more_s, job->options.limit_s, *again);
     *again = *again && !rough;
-    if (code == 0 && !rough && run->counts.has_computes && !job->options.time_only)
+    if (code == 0 && !rough && !*again && run->counts.has_computes)
         code = communication(job, timing, again, &comm_s, st);
     run->simulating = lap(job, &stopwatch);
     if (code < 0 || *again)
@@ -232,7 +238,7 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
     if (code == 0) {
         measure(&run->result, &metrics);
         run->result.rough = rough;
-        code = job->options.brief ? 0 : job->workload->describe(job, &timing->trace, &run->result, st);
+        code = rough ? 0 : job->workload->describe(job, &timing->trace, &run->result, st);
     }
     if (code == 0)
         code = reroutes_print(job, run->result.rerouted, st);
@@ -281,7 +287,7 @@ int job_run(struct job *job, enum record record, struct run *run, struct status 
                                          .watch = job->options.watch,
                                          .context = job};
     if (record == RECORD_NONE)
-        record = job->options.brief ? RECORD_NONE : job->workload->record;
+        record = job->workload->record;
     for (;;) {
         bool again = false;
         int code = run_once(job, job->point->run.check ? RECORD_ALL : record, &limits, run, &again, st);

@@ -50,9 +50,8 @@ unsigned workload_kind(const char *op);
 struct job_options {
     /* A few of a model's equal layers may stand for all, as long as their times are the same, or nearly (lower.h). */
     bool few_layers;
-    bool time_only; /* communication alone is not simulated */
-    bool brief;     /* only the times of the run are filled in */
-    /* If the time is above this, it may be simulated with too few layers and trips of loops (result.rough); 0: never. */
+    /* If the time is above this, nothing else is found out, and it may be found with too few layers and trips of loops
+     * (result.rough); 0: none. */
     double limit_s;
     /* Collectives of a model's step are waits (compile/lower_least.h), with estimates kept in a table. */
     bool least;
