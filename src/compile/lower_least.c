@@ -20,6 +20,11 @@ static bool is_small(const struct module *module, int32_t instruction)
            shape_bytes(module, module_at(module, instruction)->shape) < SMALL_BYTES;
 }
 
+static bool is_permute(const struct module *module, int32_t instruction)
+{
+    return communication_kind(module, instruction) == HLO_COLLECTIVE_PERMUTE;
+}
+
 /* Without a program: from the bytes of the busiest link and the length of the longest chain. */
 static int cut_least(struct lower *lower, int32_t instruction, const struct collective *collective,
                      enum ring_kind kind, double *least_s, struct status *st)
@@ -237,7 +242,7 @@ int lower_least_links(struct lower *lower, int32_t instruction, double *bound_s,
 {
     const struct slice *slice = lower->placement->slice;
     const struct layout *layout = NULL;
-    bool permutes = communication_kind(lower->module, instruction) == HLO_COLLECTIVE_PERMUTE;
+    bool permutes = is_permute(lower->module, instruction);
     int code = permutes ? 0 : lower_layout(lower, instruction, &layout, st);
     *bound_s = 0;
     if (code == 0 && lower->placement->cores == 1 && lower->placement->devices == slice->chips)
@@ -352,16 +357,17 @@ double lower_least_sum_s(const struct lower_least *least)
     return sum_s;
 }
 
-int lower_least_estimate(const struct lower_least *least, const struct placement *placement, bool simulated,
-                         double *delay_s, struct status *st)
+int lower_least_estimate(const struct lower_least *least, const struct placement *placement,
+                         enum least_way way, double *delay_s, struct status *st)
 {
     struct lower there = {0};
     *delay_s = 0;
     int code = lower_init(&there, least->lower->module, placement, least->lower->options, st);
     for (int32_t c = 0; c < least->classes && code == 0; c++) {
         const struct least_class *class = &least->class[c];
-        struct least_time time;
-        code = estimate(&there, class->instruction, simulated, &time, st);
+        struct least_time time = {.seconds = class->bound_s};
+        if (way != LEAST_OTHER_LOOPS || !is_permute(least->lower->module, class->instruction))
+            code = estimate(&there, class->instruction, way == LEAST_SIMULATED, &time, st);
         double links_s = fmax(time.links_s, class->bound_s), frac = there.options->contention_frac;
         *delay_s += class->delays * frac * (links_s - class->bound_s);
         if (code == 0)

@@ -53,11 +53,14 @@ int lower_least_init(struct lower_least *least, struct lower *lower, struct prog
                      struct status *st);
 void lower_least_free(struct lower_least *least);
 
+/* Estimates at once; where permutes, which differ there, take their bounds; or simulated. */
+enum least_way { LEAST_AT_ONCE, LEAST_OTHER_LOOPS, LEAST_SIMULATED };
+
 /* Sets how long the program's ops wait: a share of their bounds; or their estimates on another placement with the same number of
- * devices, simulated or not, where the queue's computes take `delay_s` more than beside collectives that take their bounds. */
+ * devices, where the queue's computes take `delay_s` more than beside collectives that take their bounds. */
 void lower_least_bounds(const struct lower_least *least, double share);
-int lower_least_estimate(const struct lower_least *least, const struct placement *placement, bool simulated,
-                         double *delay_s, struct status *st);
+int lower_least_estimate(const struct lower_least *least, const struct placement *placement,
+                         enum least_way way, double *delay_s, struct status *st);
 
 /* The sum of the bounds of all executions. */
 double lower_least_sum_s(const struct lower_least *least);

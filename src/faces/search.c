@@ -22,7 +22,8 @@ enum { AT_ONCE = 4 };
 /* Times are equal but for rounding. */
 #define ALIKE_FRAC 1e-9
 
-/* Seats of the same sizes with the same other options, and their common properties. */
+/* Seats of the same sizes with the same other options, and their common properties. Families of the same seats follow
+ * one another, in the order of their points. */
 struct family {
     int64_t point;            /* index of its first point in the grid, with the first seat of all */
     int first_seat, end_seat; /* of its own */
@@ -43,7 +44,7 @@ struct fate {
 
 struct candidate {
     double least_s;
-    int64_t point;
+    int64_t point, like; /* with the first strategy: a step without loops is the same with all of them */
     int32_t family;
     bool refined; /* the simulated times of its collectives are included */
 };
@@ -51,6 +52,11 @@ struct candidate {
 struct found {
     int64_t point;
     struct result result;
+};
+
+/* A point that was simulated, and candidate.like. */
+struct settled {
+    int64_t point, like;
 };
 
 /* Steps of families that were refined last, which the next candidates are likely to be of, too. */
@@ -70,13 +76,16 @@ struct search {
     int oldest; /* of these */
     struct seats seats;
     struct family *family;
-    int32_t families;
+    const struct family **order;    /* the promising first */
+    int32_t families, others;       /* of them with the same seats */
     struct candidate *heap, *batch; /* the least first; those being simulated now */
     int64_t heaped, heap_room;
     bool writes;
     struct fate *fate; /* [points], if rows are written */
     struct found *found;
     int64_t founds, found_room;
+    struct settled *settled;
+    int64_t settles, settle_room;
     struct progress progress;
     struct budget_hold held; /* of a worker */
 };
@@ -125,14 +134,14 @@ static void refuse(struct search *search, int32_t f, int64_t point, const struct
     end_point(search, point, f, END_REFUSED, NAN);
 }
 
-static void end_family(struct search *search, int32_t f, enum end end)
+static void end_family(struct search *search, int32_t f, enum end end, double bound_s)
 {
     const struct family *family = &search->family[f];
     for (int s = family->first_seat; s < family->end_seat; s++)
         if (end == END_REFUSED)
             refuse(search, f, point_at(search, family, s), &search->family[f].why);
         else
-            end_point(search, point_at(search, family, s), f, end, family->bound_s);
+            end_point(search, point_at(search, family, s), f, end, bound_s);
 }
 
 /* The heap. */
@@ -193,24 +202,34 @@ static int keep(struct search *search, int64_t point, const struct result *resul
     return 0;
 }
 
-static int take(void *context, int64_t index, const void *data, const char *how, struct status *st)
+/* Takes the result of a candidate. */
+static int rank(struct search *search, const struct candidate *candidate, struct result *result,
+                struct status *st)
 {
-    struct search *search = context;
-    const struct candidate *candidate = &search->batch[index];
-    struct result result;
-    rows_take(search->grid, candidate->point, search->catalog, data, how, &result);
-    result.least_s = candidate->least_s;
-    if (result.rough) {
+    if (result->rough) {
         end_point(search, candidate->point, candidate->family, END_ESTIMATE, last_s(search));
         return 0;
     }
-    ranking_add(search->ranking, candidate->point, &result);
+    result->least_s = candidate->least_s;
+    ranking_add(search->ranking, candidate->point, result);
     end_point(search, candidate->point, candidate->family, END_SIMULATED, candidate->least_s);
     if (search->ranking->count > 0)
         snprintf(search->progress.best, sizeof search->progress.best, "%.6g s: --slice %s --mesh %s",
                  search->ranking->result[0].time_s, search->ranking->result[0].slice,
                  grid_text(search->grid, search->ranking->index[0], option_by_name("mesh")));
-    return keep(search, candidate->point, &result, st);
+    return keep(search, candidate->point, result, st);
+}
+
+static int take(void *context, int64_t index, const void *data, const char *how, struct status *st)
+{
+    struct search *search = context;
+    const struct candidate *candidate = &search->batch[index];
+    struct result result;
+    if (!GROW(search->settled, search->settles, search->settle_room))
+        return status_nomem(st);
+    search->settled[search->settles++] = (struct settled){candidate->point, candidate->like};
+    rows_take(search->grid, candidate->point, search->catalog, data, how, &result);
+    return rank(search, candidate, &result, st);
 }
 
 static int tick(void *context, struct status *st)
@@ -262,7 +281,10 @@ static int estimate(struct search *search, struct step_bound *step, struct candi
     progress_tick(&search->progress);
     if (code == STATUS_NOMEM)
         return status_nomem(st);
-    candidate.least_s = fmax(candidate.least_s, step->bound_s);
+    candidate.least_s =
+        fmax(candidate.least_s, (step->loops && !candidate.refined ? STEP_LOOPS : 1) * step->bound_s);
+    candidate.like = step->loops ? candidate.point
+                                 : grid_with(search->grid, candidate.point, option_by_name("strategy"), 0);
     if (code < 0)
         refuse(search, candidate.family, candidate.point, &own);
     else if (code == 0 && is_out(search, candidate.least_s))
@@ -272,45 +294,21 @@ static int estimate(struct search *search, struct step_bound *step, struct candi
     return code > 0;
 }
 
-/* Estimates points of a family with the step of the first of them. Points with a different step are kept,
- * `*left` of them. */
-static int expand_with(struct search *search, int32_t f, int64_t point[], int *left, struct status *st)
-{
-    struct step_bound step = {0};
-    int points = *left, refused = open_step(search, f, point[0], &step, st), code = 0;
-    bool out = refused == 0 && !step.loops && is_out(search, step.bound_s);
-    *left = 0;
-    for (int p = 0; p < points && code == 0 && refused >= 0; p++) {
-        int other = 0;
-        if (refused > 0)
-            refuse(search, f, point[p], &search->family[f].why);
-        else if (out)
-            end_point(search, point[p], f, END_BOUND, step.bound_s);
-        else
-            other = estimate(search, &step, (struct candidate){.point = point[p], .family = f}, st);
-        code = other < 0 ? other : 0;
-        if (other > 0)
-            point[(*left)++] = point[p];
-    }
-    step_bound_close(&step);
-    return refused < 0 ? refused : code;
-}
-
-/* Estimates all points of a family. If rings differ, loops of permutes may differ too, and then the steps
- * differ. */
+/* Estimates all points of a family with the step of the first of them. */
 static int expand(struct search *search, int32_t f, struct status *st)
 {
     const struct family *family = &search->family[f];
-    int left = family->end_seat - family->first_seat, code = 0;
-    int64_t *point = malloc((size_t)left * sizeof *point);
-    if (!point)
-        return status_nomem(st);
-    for (int s = 0; s < left; s++)
-        point[s] = point_at(search, family, family->first_seat + s);
-    while (left > 0 && code == 0)
-        code = expand_with(search, f, point, &left, st);
-    free(point);
-    return code;
+    struct step_bound step = {0};
+    int code = open_step(search, f, point_at(search, family, family->first_seat), &step, st);
+    double bound_s = (step.loops ? STEP_LOOPS : 1) * step.bound_s;
+    bool refused = code > 0, out = code == 0 && is_out(search, bound_s);
+    if (refused || out)
+        end_family(search, f, refused ? END_REFUSED : step.loops ? END_ESTIMATE : END_BOUND, bound_s);
+    for (int s = family->first_seat; s < family->end_seat && code == 0 && !out; s++)
+        code = estimate(search, &step, (struct candidate){.point = point_at(search, family, s), .family = f},
+                        st);
+    step_bound_close(&step);
+    return code < 0 ? code : 0;
 }
 
 /* Refines a candidate's estimate by the simulated times of its collectives. */
@@ -333,6 +331,49 @@ static int refine(struct search *search, struct candidate candidate, struct stat
     return code < 0 ? code : 0;
 }
 
+static const struct settled *find_settled(const struct search *search, int64_t like)
+{
+    for (int64_t s = 0; s < search->settles; s++)
+        if (search->settled[s].like == like)
+            return &search->settled[s];
+    return NULL;
+}
+
+/* Takes a candidate whose step was simulated with another strategy. If that is not among the best any more, neither
+ * is this. */
+static int take_like(struct search *search, const struct candidate *candidate, int64_t point,
+                     struct status *st)
+{
+    const struct ranking *ranking = search->ranking;
+    struct result result = {.rough = true};
+    int r = 0;
+    while (r < ranking->count && ranking->index[r] != point)
+        r++;
+    if (r < ranking->count) {
+        result = ranking->result[r];
+        RESULT_PUT(result.strategy, grid_text(search->grid, candidate->point, option_by_name("strategy")));
+        grid_print_given(search->grid, candidate->point, result.varied, sizeof result.varied);
+    }
+    return rank(search, candidate, &result, st);
+}
+
+/* Adds a candidate to the `count` that are to be simulated, unless its step is known from another. */
+static int enlist(struct search *search, struct candidate candidate, int *count, struct status *st)
+{
+    int code = 0;
+    for (int i = 0; i < *count && code == 0; i++)
+        if (search->batch[i].like == candidate.like) {
+            code = run_workers(search, *count, st);
+            *count = 0;
+        }
+    const struct settled *settled = find_settled(search, candidate.like);
+    if (code == 0 && settled)
+        return take_like(search, &candidate, settled->point, st);
+    search->batch[*count] = candidate;
+    *count += code == 0;
+    return code;
+}
+
 /* Takes the candidates that may be among the best in ascending order of time: refines them, and simulates
  * refined ones, some at a time. */
 static int settle(struct search *search, struct status *st)
@@ -347,31 +388,30 @@ static int settle(struct search *search, struct status *st)
             break;
         } else {
             struct candidate first = pop(search);
-            if (first.refined)
-                search->batch[count++] = first;
-            else
-                code = refine(search, first, st);
+            code = first.refined ? enlist(search, first, &count, st) : refine(search, first, st);
         }
         code = code == 0 && workers_interrupted() ? WORKERS_STOPPED : code;
     }
     return code;
 }
 
-/* The family of the same sizes without loops or gathers ahead, whose computes and bytes are the same. */
+/* The family of the same seats whose points have another value of an option; -1: there is none. */
+static int32_t family_with(const struct search *search, int32_t f, const char *option, const char *text)
+{
+    const struct option_row *row = option_by_name(option);
+    int value = grid_find(search->grid, row, text);
+    int64_t stride = search->seats.stride, at = grid_with(search->grid, search->family[f].point, row, value);
+    int64_t other = at / (stride * search->seats.count) * stride + at % stride;
+    return value < 0 ? -1 : (int32_t)(f / search->others * search->others + other);
+}
+
+/* The family without loops or gathers ahead, whose computes and bytes are the same; itself if that is not before it. */
 static int32_t base_of(const struct search *search, int32_t f)
 {
-    const struct grid *grid = search->grid;
-    const struct option_row *strategy = option_by_name("strategy"), *prefetch = option_by_name("prefetch");
-    int naive = grid_find(grid, strategy, "naive"), none = grid_find(grid, prefetch, "0");
-    int64_t point = search->family[f].point;
-    if (naive >= 0)
-        point = grid_with(grid, point, strategy, naive);
-    if (none >= 0)
-        point = grid_with(grid, point, prefetch, none);
-    for (int32_t b = f; b >= 0 && search->family[b].first_seat == search->family[f].first_seat; b--)
-        if (search->family[b].point == point)
-            return b;
-    return f;
+    int32_t naive = family_with(search, f, "strategy", "naive");
+    int32_t none = family_with(search, naive < 0 ? f : naive, "prefetch", "0");
+    int32_t base = none < 0 ? naive : none;
+    return base < 0 || base > f ? f : base;
 }
 
 /* Finds the priority of a family: the least of a few of its estimates. */
@@ -421,7 +461,7 @@ static void inherit(struct search *search, int32_t f, int32_t base)
 
 static int promising_first(const void *a, const void *b)
 {
-    const struct family *left = a, *right = b;
+    const struct family *left = *(const struct family *const *)a, *right = *(const struct family *const *)b;
     if (left->promise_s < right->promise_s || right->promise_s < left->promise_s)
         return left->promise_s < right->promise_s ? -1 : 1;
     return left->point != right->point ? (left->point < right->point ? -1 : 1)
@@ -440,7 +480,9 @@ static int look_at_families(struct search *search, struct status *st)
         progress_tick(&search->progress);
         code = code == 0 && workers_interrupted() ? WORKERS_STOPPED : code;
     }
-    qsort(search->family, (size_t)search->families, sizeof *search->family, promising_first);
+    for (int32_t f = 0; f < search->families; f++)
+        search->order[f] = &search->family[f];
+    qsort(search->order, (size_t)search->families, sizeof *search->order, promising_first);
     return code;
 }
 
@@ -450,10 +492,12 @@ static int search_families(struct search *search, struct status *st)
 {
     enum { FIRST = 12 };
     int code = look_at_families(search, st), expanded = 0;
-    for (int32_t f = 0; f < search->families && code == 0; f++) {
-        bool refused = search->family[f].why.code < 0;
-        if (refused || is_out(search, search->family[f].bound_s)) {
-            end_family(search, f, refused ? END_REFUSED : END_BOUND);
+    for (int32_t i = 0; i < search->families && code == 0; i++) {
+        int32_t f = (int32_t)(search->order[i] - search->family);
+        const struct family *family = &search->family[f];
+        bool refused = family->why.code < 0;
+        if (refused || is_out(search, family->bound_s)) {
+            end_family(search, f, refused ? END_REFUSED : END_BOUND, family->bound_s);
             continue;
         }
         code = expand(search, f, st);
@@ -516,8 +560,10 @@ static int make_families(struct search *search, struct status *st)
 {
     const struct seats *seats = &search->seats;
     int64_t others = search->grid->points / seats->count, most = others * seats->groups;
+    search->others = (int32_t)others;
     search->family = calloc((size_t)most, sizeof *search->family);
-    if (!search->family)
+    search->order = malloc((size_t)most * sizeof *search->order);
+    if (!search->family || !search->order)
         return status_nomem(st);
     for (int first = 0, end; first < seats->count; first = end) {
         for (end = first + 1; end < seats->count && seats_alike(seats, first, end);)
@@ -538,10 +584,12 @@ static void search_free(struct search *search)
     least_table_free(&search->table);
     seats_free(&search->seats);
     free(search->family);
+    free(search->order);
     free(search->heap);
     free(search->batch);
     free(search->fate);
     free(search->found);
+    free(search->settled);
 }
 
 int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struct ranking *ranking,

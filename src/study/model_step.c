@@ -242,6 +242,15 @@ static int write_step(struct model_step *step, struct module *module, struct sta
     return code < 0 ? code : go_on(module, rows, sizeof rows / sizeof *rows, point->schedule.prefetch, st);
 }
 
+/* Only loops have permutes that start. */
+static bool has_loops(const struct module *module)
+{
+    for (int32_t at = 0; at < module->instructions; at++)
+        if (module_at(module, at)->opcode == HLO_COLLECTIVE_PERMUTE_START)
+            return true;
+    return false;
+}
+
 static bool is_collective(const struct model_step *step, int32_t at)
 {
     return opcode_info(module_at(&step->base, at)->opcode)->class == CLASS_COLLECTIVE && !step->ahead[at];
@@ -369,7 +378,8 @@ static void set_windowed(struct model_step *step)
 int model_step_write(struct model_step *step, const struct model_step_timer *timer, struct module *module,
                      struct status *st)
 {
-    if (step->asked == OVERLAP_WAYS && timer)
+    step->loops = step->asked == OVERLAP_WAYS && timer;
+    if (step->loops)
         return choose(step, timer, module, st);
     if (step->asked < OVERLAP_WAYS) {
         set_way(step, -1, step->asked);
@@ -377,7 +387,9 @@ int model_step_write(struct model_step *step, const struct model_step_timer *tim
     }
     if (has_windowed(step))
         set_windowed(step);
-    return write_step(step, module, st);
+    int code = write_step(step, module, st);
+    step->loops = code == 0 && has_loops(module);
+    return code;
 }
 
 int model_step_write_as(struct model_step *step, const struct model_step *like, struct module *module,

@@ -35,7 +35,8 @@ struct model_step {
     enum overlap_way *way;         /* [base.instructions] of each collective */
     bool *ahead;                   /* [base.instructions] gathers that --prefetch starts ahead: never loops */
     char strategy[MODEL_STRATEGY]; /* as results show it: "uni", "auto:bidi", "auto:mixed" */
-    double least_s;                /* the time of auto if found by simulation; else 0 */
+    bool loops;     /* the module written has loops, or auto might choose some on another slice */
+    double least_s; /* the time of auto if found by simulation; else 0 */
 };
 
 /* A function that times a module; the context is the caller's. */

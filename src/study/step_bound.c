@@ -94,7 +94,7 @@ int step_bound_open(struct step_bound *step, const struct point *point, struct c
         return code;
     const struct model *model = &module_of(step)->step.model;
     step->memory_bytes = model_memory_bytes(&model->size, model->remat);
-    step->loops = strcmp(module_of(step)->step.strategy, pass_way_name(OVERLAP_NAIVE)) != 0;
+    step->loops = module_of(step)->step.loops;
     if (step->loops && find_closed(step, &step->job.machine.mesh, &step->closed, st) < 0)
         return st->code;
     return find_bounds(step, st);
@@ -139,32 +139,46 @@ static bool is_split(const struct mesh *mesh)
     return split;
 }
 
-static double share_of(const struct step_bound *step, const struct mesh *mesh)
+static double share_of(const struct step_bound *step, const struct mesh *mesh, enum least_way way)
 {
+    if (way == LEAST_OTHER_LOOPS)
+        return STEP_SPLIT;
     bool loops = step->loops && strcmp(module_of(step)->step.strategy, "xla") != 0;
     bool beside = loops || step->point.schedule.prefetch > 0 || step->point.schedule.combine;
     return !is_split(mesh) ? STEP_WHOLE : beside ? STEP_SPLIT : STEP_SYNCHRONOUS;
+}
+
+/* Estimates the step with the loops that it has. */
+static int estimate(struct step_bound *step, const struct machine *machine, enum least_way way,
+                    double *estimate_s, struct status *st)
+{
+    struct placement placement = {0};
+    double delay_s = 0;
+    int code = lay(step, machine, &placement, st);
+    if (code == 0)
+        code = lower_least_estimate(&step->least, &placement, way, &delay_s, st);
+    if (code == 0)
+        code = run(step, estimate_s, st);
+    double compute_s = (way == LEAST_OTHER_LOOPS ? STEP_LOOPS : 1) * (step->compute_s + delay_s);
+    if (code == 0)
+        *estimate_s = compute_s + share_of(step, &machine->mesh, way) * (*estimate_s - compute_s);
+    placement_free(&placement);
+    return code;
 }
 
 int step_bound_estimate(struct step_bound *step, const struct point *point, bool simulated,
                         struct catalog *catalog, double *estimate_s, struct status *st)
 {
     struct machine machine = {0};
-    struct placement placement = {0};
-    double delay_s = 0;
     int code = machine_open(&machine, point, catalog, st);
     if (code == 0)
         code = check_loops(step, point, &machine.mesh, st);
-    if (code == 0)
-        code = lay(step, &machine, &placement, st);
-    if (code == 0)
-        code = lower_least_estimate(&step->least, &placement, simulated, &delay_s, st);
-    if (code == 0)
-        code = run(step, estimate_s, st);
-    double compute_s = step->compute_s + delay_s;
-    if (code == 0)
-        *estimate_s = compute_s + share_of(step, &machine.mesh) * (*estimate_s - compute_s);
-    placement_free(&placement);
+    if (code == 0 || (code > 0 && !simulated))
+        code = estimate(step, &machine,
+                        simulated  ? LEAST_SIMULATED
+                        : code > 0 ? LEAST_OTHER_LOOPS
+                                   : LEAST_AT_ONCE,
+                        estimate_s, st);
     machine_close(&machine);
     return code;
 }
