@@ -227,14 +227,16 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
 }
 
 /* In a program of its own, while the state of the lowering is set aside. */
-int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, double *links_s,
-                          struct status *st)
+int lower_collective_time(struct lower *lower, int32_t collective, int32_t beside, double *time_s,
+                          double *links_s, struct status *st)
 {
     struct program own = lower->program;
     int32_t permutes = lower->permutes, after;
     lower->permutes = 0;
     program_init(&lower->program, lower->placement->slice);
     int code = build(lower, collective, -1, -1, &after, st);
+    if (code == 0 && beside >= 0)
+        code = build(lower, beside, -1, -1, &after, st);
     if (code == 0)
         code = program_close(&lower->program, st);
     if (code == 0)

@@ -36,9 +36,11 @@ void least_table_free(struct least_table *table);
 
 /* The ops of a program that wait for collectives of one class. */
 struct least_class {
-    int32_t instruction;  /* one of them */
-    double times, delays; /* executions represented by these ops; those of them that delay the queue */
-    double bound_s;
+    int32_t instruction; /* one of them */
+    int32_t
+        reverse; /* of permutes: the class with the pairs the other way round, which run beside them; -1 */
+    double times, delays;      /* executions represented by these ops; those of them that delay the queue */
+    double bound_s, hbm_bytes; /* of a chip */
 };
 struct lower_least {
     struct lower *lower;

@@ -9,6 +9,9 @@
 /* In a unit of HBM's bandwidth all sums of rates are exact. */
 static const double units = 0x1p52;
 
+/* Sends leave more than this to computes; what several waits are said to take may not. */
+static const double least_frac = 1. / 16;
+
 static void use(struct network *network, int32_t chip, int64_t change)
 {
     int32_t compute = network->map->links - network->map->chips + chip;
@@ -28,6 +31,13 @@ void memory_note(struct network *network, int32_t op, int32_t chip, int32_t to, 
     use(network, to, memory_passes(of, true) * change);
 }
 
+void memory_wait(struct network *network, int32_t op, int32_t chip, bool starts)
+{
+    const struct op *of = &network->program->op[op];
+    int64_t taken = (int64_t)(of->hbm_Bps / (network->program->slice->hbm_Bps / units));
+    use(network, chip, starts ? taken : -taken);
+}
+
 void memory_rate(struct network *network, struct link *link, double rate_Bps)
 {
     for (int32_t i = 0; network->used && i < link->helds; i++) {
@@ -43,5 +53,5 @@ double memory_left_Bps(const struct network *network, int32_t link)
     if (!memory_limits(network, link))
         return own_Bps;
     double used_frac = (double)network->used[network->map->start[link]] / units;
-    return fmin(own_Bps, network->program->slice->hbm_Bps * (1 - used_frac));
+    return fmin(own_Bps, network->program->slice->hbm_Bps * fmax(1 - used_frac, least_frac));
 }

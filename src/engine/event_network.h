@@ -241,8 +241,10 @@ void network_group_due(struct network *network, int32_t group, double now_s);
 void network_settle(struct network *network, double now_s);
 
 /* event_memory.c, for runs in which computes yield. memory_note(): a send of an op has another rate than it had.
+ * memory_wait(): one that takes HBM while it waits (program.h) starts or ends on a chip.
  * memory_rate(): all flows that a link holds get a rate. memory_left_Bps(): what a link, or the compute of a chip, may
  * use. */
+void memory_wait(struct network *network, int32_t op, int32_t chip, bool starts);
 void memory_note(struct network *network, int32_t op, int32_t chip, int32_t to, double was_Bps,
                  double is_Bps);
 void memory_rate(struct network *network, struct link *link, double rate_Bps);

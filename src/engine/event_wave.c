@@ -48,11 +48,21 @@ static void join_wave(struct run *run, int32_t op, double delay_s, const int32_t
     w->chips += chips;
 }
 
+/* What a wait takes of HBM. */
+static void note_wait(struct run *run, int32_t o, const int32_t chip[], int32_t chips, bool starts)
+{
+    const struct op *op = &run->program->op[o];
+    bool takes = run->network.used && op->kind == OP_SEND && op->hbm_Bps > 0;
+    for (int32_t i = 0; i < chips && takes; i++)
+        memory_wait(&run->network, o, chip[i], starts);
+}
+
 /* Starts an op on some chips, all of which take part. */
 static void start(struct run *run, int32_t op, const int32_t chip[], int32_t chips)
 {
     struct task *task = &run->plan.task[op];
     run->started += chips;
+    note_wait(run, op, chip, chips, true);
     if (!isnan(task->delay_s))
         join_wave(run, op, task->delay_s, chip, chips);
     for (int32_t i = 0; i < chips && isnan(task->delay_s); i++)
@@ -128,6 +138,7 @@ void run_end(struct run *run, int32_t op, double start_s, const int32_t here[], 
         return;
     trace_note_chips(run->trace, op, here, chips, task->compute, start_s, run->now_s);
     run->ended += chips;
+    note_wait(run, op, here, chips, false);
     for (int32_t i = 0; i < task->done_fans; i++)
         release(run, fan[i], here, chips);
     fan += task->done_fans;

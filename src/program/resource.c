@@ -73,7 +73,7 @@ double program_links_Bps(const struct program *program)
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
         if (op->kind != OP_SEND || is_copy(op) || op->memory == MEMORY_JOINT ||
-            !op_crosses_links(program, op))
+            !(op_crosses_links(program, op) || op->hbm_Bps > 0))
             continue;
         leaves = memory_row[op->memory].leaves > leaves ? memory_row[op->memory].leaves : leaves;
         reaches = memory_row[op->memory].reaches > reaches ? memory_row[op->memory].reaches : reaches;
