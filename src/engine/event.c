@@ -3,9 +3,8 @@
  * The event engine: time advances from instant to instant, and all events of one instant are handled
  * together.
  *
- * With a tolerance the program runs twice in parallel (engine.h): flows over several links of one group that
- * are due within that share of the time end together, early in one run and late in the other. Flows over one
- * link are exact.
+ * With a tolerance the program runs twice in parallel (engine.h): flows over several links that are due within
+ * that share of the time end together, early in one run and late in the other. Flows over one link are exact.
  */
 
 #include <pthread.h>
@@ -21,9 +20,9 @@ static void handle(struct run *run, struct event event)
     if (event.kind == EVENT_WAVE)
         run_wave_due(run, event.index);
     else if (event.kind == EVENT_LINK)
-        network_link_due(&run->network, (int32_t)event.index, run->now_s);
+        network_link_due(&run->network, (int32_t)event.index, run->now_s, run->now_s);
     else
-        network_group_due(&run->network, (int32_t)event.index, run->now_s);
+        network_group_due(&run->network, (int32_t)event.index, run->now_s, run->now_s);
 }
 
 /* Reports the flows that have ended in this instant to run_end(), those of one op together. */
@@ -76,8 +75,10 @@ static void pass_time(struct run *run)
         for (uint32_t i = 0; i < queue_batch(&run->queue, batch)->events; i++)
             handle(run, queue_batch(&run->queue, batch)->event[i]);
         pool_give_back(&run->queue.batches, batch);
-        if (queue_next_s(&run->queue) != run->now_s)
+        if (queue_next_s(&run->queue) != run->now_s) {
+            network_due_soon(&run->network, run->now_s);
             pass_ends(run);
+        }
         /* An op that starts now, or a flow that is settled, may end in this very instant. */
         if (queue_next_s(&run->queue) != run->now_s)
             network_settle(&run->network, run->now_s);

@@ -325,7 +325,7 @@ static void queue_due(struct network *network, struct group *g, double now_s)
 
 bool fill_heap(struct network *network, struct group *g, int32_t entries, double level_Bps, double now_s)
 {
-    bool okay = true;
+    bool okay = GROW_BY(g->order, g->orders, g->order_room, g->busies - g->orders);
     network->heap[entries].level_Bps = INFINITY;
     for (int32_t i = entries / 2 - 1; i >= 0; i--)
         sift_down(network->heap, entries, i);

@@ -1,33 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Paths: their crossings of links, and the groups of links that they connect. While no path flows in a group,
- * the group sleeps and each of its links is shared on its own. */
+/* Paths: their crossings of links, and the groups of links that they connect. A path that begins joins the groups of
+ * its links; after the last path of a group each of its links is shared on its own again. */
 #include "engine/event_network.h"
-
-/* Lists the links of each group; a group has the number of one of its links (event_plan.h). */
-static bool list_groups(struct network *network)
-{
-    int32_t links = network->map->links;
-    int32_t *at = network->group_link = malloc(3 * (size_t)links * sizeof *network->group_link);
-    struct group *group = network->group = calloc((size_t)links, sizeof *group);
-    network->dirty_group = malloc((size_t)links * sizeof *network->dirty_group);
-    if (!at || !group || !network->dirty_group)
-        return false;
-    for (int32_t l = 0; l < links; l++)
-        group[network->map->group[l]].links++;
-    for (int32_t g = 0; g < links; g++) {
-        int32_t n = group[g].links;
-        if (n > 0)
-            group[g] = (struct group){
-                .link = at, .order = at + links, .busy = at + 2 * links, .due_s = NAN, .from = INT32_MAX};
-        at += n;
-    }
-    network->reached = (struct group){.order = network->group_link, .busy = network->group_link + links};
-    for (int32_t l = 0; l < links && !network->local; l++) {
-        struct group *of = &group[network->map->group[l]];
-        of->link[of->links++] = l;
-    }
-    return true;
-}
 
 /* Allocates the data that is needed once there are paths. */
 static bool start_paths(struct network *network)
@@ -42,9 +16,14 @@ static bool start_paths(struct network *network)
     network->touched = malloc(n * sizeof *network->touched);
     network->first_taken = calloc(n + 1, sizeof *network->first_taken);
     network->loser = malloc((n + 1) * sizeof *network->loser);
+    network->group = calloc(n, sizeof *network->group);
+    network->group_of = malloc(n * sizeof *network->group_of);
+    network->dirty_group = malloc(n * sizeof *network->dirty_group);
+    for (int32_t g = 0; network->group && g < network->map->links; g++)
+        network->group[g] = (struct group){.due_s = NAN, .from = INT32_MAX};
     return network->bundle && network->change && network->changed && network->fill && network->heap &&
-           network->full && network->touched && network->first_taken && network->loser &&
-           list_groups(network);
+           network->full && network->touched && network->first_taken && network->loser && network->group &&
+           network->group_of && network->dirty_group;
 }
 
 void network_free_groups(struct network *network)
@@ -53,9 +32,15 @@ void network_free_groups(struct network *network)
         free(network->bundle[l].crossing);
         free(network->bundle[l].share);
     }
+    for (int32_t g = 0; network->group && g < network->map->links; g++) {
+        free(network->group[g].busy);
+        free(network->group[g].order);
+    }
+    free(network->reached.busy);
+    free(network->reached.order);
     free(network->bundle);
     free(network->group);
-    free(network->group_link);
+    free(network->group_of);
     free(network->dirty_group);
     free(network->holder);
     free(network->fill);
@@ -81,40 +66,63 @@ void group_disturb(struct network *network, struct group *group, int32_t from)
 void group_busy(struct network *network, struct group *group, int32_t link)
 {
     struct fill *fill = &network->fill[link];
-    if (fill->busy)
+    if (fill->busy || network->code)
         return;
+    if (!GROW(group->busy, group->busies, group->busy_room)) {
+        network->code = STATUS_NOMEM;
+        return;
+    }
     group->busy[group->busies++] = link;
     fill->busy = true;
     fill->watched = group->fills + 1;
 }
 
-/* Wakes a group for its first path: no levels of its links are known. */
-static void wake(struct network *network, struct group *group)
+/* Makes one group of two; no levels of it are known, so filling starts anew. */
+static struct group *merge(struct network *network, struct group *group, struct group *other)
 {
-    for (int32_t i = 0; i < group->busies; i++)
-        network->fill[group->busy[i]].busy = false;
-    group->orders = group->busies = 0;
-    group->due_s = NAN;
-    for (int32_t i = 0; i < group->links; i++) {
-        int32_t link = group->link[i];
-        network->bundle[link].counted = 0;
-        if (network->link[link].singles > 0)
-            group_busy(network, group, link);
+    struct group *into = group->busies < other->busies ? other : group, *from = into == group ? other : group;
+    int32_t to = (int32_t)(into - network->group), later = into->fills - from->fills;
+    for (int32_t i = 0; i < from->busies; i++) {
+        network->fill[from->busy[i]].busy = false;
+        int32_t watched = network->fill[from->busy[i]].watched + later;
+        group_busy(network, into, from->busy[i]);
+        network->fill[from->busy[i]].watched = watched;
+        network->group_of[from->busy[i]] = to;
     }
+    for (int32_t i = 0; i < from->orders; i++)
+        network->fill[from->order[i]].watched = into->fills + 1;
+    into->paths += from->paths;
+    from->paths = from->busies = from->orders = 0;
+    from->due_s = NAN;
+    return into;
 }
 
-/* Puts a group to sleep after its last path: each link is shared among its own flows again. */
-static void rest(struct network *network, const struct group *group)
+/* Adds a link to a group, with all that paths connect it with; returns the group that they are in now. */
+static struct group *reach(struct network *network, struct group *group, int32_t link)
 {
-    for (int32_t i = 0; i < group->links; i++) {
-        struct link *on = &network->link[group->link[i]];
+    int32_t *of = &network->group_of[link];
+    if (!network->fill[link].busy)
+        *of = (int32_t)(group - network->group);
+    group_busy(network, group, link);
+    return *of == group - network->group ? group : merge(network, group, &network->group[*of]);
+}
+
+/* A group falls apart after its last path: each link is shared among its own flows again. */
+static void rest(struct network *network, struct group *group)
+{
+    for (int32_t i = 0; i < group->busies; i++) {
+        struct link *on = &network->link[group->busy[i]];
+        network->fill[group->busy[i]].busy = false;
         if (on->singles == 0)
             continue;
         on->due_s = NAN;
         if (!on->dirty)
-            network->dirty[network->dirties++] = group->link[i];
+            network->dirty[network->dirties++] = group->busy[i];
         on->dirty = true;
     }
+    group->busies = group->orders = 0;
+    group->due_s = NAN;
+    group->from = INT32_MAX;
 }
 
 /* Adds a path to the list of a link that it crosses. */
@@ -154,15 +162,14 @@ void network_join_path(struct network *network, uint32_t flow, const int32_t pas
             network->code = STATUS_NOMEM;
             return;
         }
-    struct group *group = &network->group[network->map->group[*link]];
     for (int32_t l = 0; network->local && l < links; l++)
         network_touch(network, link[l]);
     if (network->local)
         return;
-    if (group->paths++ == 0)
-        wake(network, group);
+    struct group *group = &network->group[network->fill[*link].busy ? network->group_of[*link] : *link];
     for (int32_t l = 0; l < links; l++)
-        group_busy(network, group, link[l]);
+        group = reach(network, group, link[l]);
+    group->paths++;
     group_disturb(network, group, 0);
 }
 
@@ -179,7 +186,8 @@ void path_remove(struct network *network, uint32_t flow)
         if (network->local)
             network_touch(network, f->link[i]);
     }
-    network->group[network->map->group[*f->link]].paths -= !network->local;
+    if (!network->local)
+        network->group[network->group_of[*f->link]].paths--;
     network->crossings -= f->links;
     free(f->link);
     f->link = NULL;
@@ -190,34 +198,54 @@ void network_settle_groups(struct network *network, double now_s)
     for (int32_t d = 0; d < network->dirty_groups; d++) {
         struct group *group = &network->group[network->dirty_group[d]];
         group->dirty = false;
-        if (group->paths > 0) {
+        if (group->paths > 0)
             group_fill(network, group, now_s);
-        } else {
-            group->due_s = NAN;
-            group->from = INT32_MAX;
+        else
             rest(network, group);
-        }
     }
     network->dirty_groups = 0;
 }
 
-void network_group_due(struct network *network, int32_t group, double now_s)
+void network_group_due(struct network *network, int32_t group, double until_s, double now_s)
 {
     struct group *g = &network->group[group];
-    if (!(g->due_s == now_s))
+    double frac = fmax(network->early_frac, NETWORK_SAME_FRAC);
+    if (!(g->due_s <= until_s))
         return;
-    g->due_s = NAN;
-    double frac = fmax(network->early_frac, NETWORK_SAME_FRAC), until_s = now_s * (1 + frac);
     for (int32_t i = 0; i < g->orders; i++) {
-        struct link *on = &network->link[g->order[i]];
         int32_t before = network->ends;
-        if (!(on->due_s <= until_s))
+        if (!(network->link[g->order[i]].due_s <= now_s * (1 + frac)))
             continue;
         if (!hold_end_due(network, g->order[i], now_s, frac)) {
             network->code = STATUS_NOMEM;
             return;
         }
-        if (network->ends > before)
-            group_disturb(network, g, network->bundle[g->order[i]].level);
+        if (network->ends == before)
+            continue;
+        g->due_s = NAN;
+        group_disturb(network, g, network->bundle[g->order[i]].level);
     }
+}
+
+/* Handles the events up to a time, from a place in the heap of the queue on. */
+static void due_from(struct network *network, uint32_t at, double until_s, double now_s)
+{
+    const struct queue *queue = network->queue;
+    if (at >= queue->entries || queue->heap[at].time_s > until_s)
+        return;
+    const struct batch *batch = queue_batch(queue, queue->heap[at].batch);
+    for (uint32_t i = 0; i < batch->events; i++)
+        if (batch->event[i].kind == EVENT_GROUP)
+            network_group_due(network, (int32_t)batch->event[i].index, until_s, now_s);
+        else if (batch->event[i].kind == EVENT_LINK)
+            network_link_due(network, (int32_t)batch->event[i].index, now_s * (1 + NETWORK_SAME_FRAC), now_s);
+    due_from(network, 2 * at + 1, until_s, now_s);
+    due_from(network, 2 * at + 2, until_s, now_s);
+}
+
+void network_due_soon(struct network *network, double now_s)
+{
+    double frac = fmax(network->early_frac, NETWORK_SAME_FRAC);
+    if (network->ends > 0 && network->crossings > 0 && !network->local)
+        due_from(network, 0, now_s * (1 + frac) * (1 + network->late_frac), now_s);
 }

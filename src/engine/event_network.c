@@ -60,7 +60,6 @@ void network_touch(struct network *network, int32_t link)
 {
     struct group *group = group_awake(network, link);
     if (group) {
-        group_busy(network, group, link);
         group_disturb(network, group, 0);
     } else if (!network->link[link].dirty) {
         network->link[link].dirty = true;
@@ -107,10 +106,10 @@ void network_join(struct network *network, uint32_t flow, int32_t link, double n
     network_touch(network, link);
 }
 
-void network_link_due(struct network *network, int32_t link, double now_s)
+void network_link_due(struct network *network, int32_t link, double until_s, double now_s)
 {
     struct link *on = &network->link[link];
-    if (!(on->due_s == now_s) || group_awake(network, link))
+    if (!(on->due_s <= until_s) || group_awake(network, link))
         return;
     if (!hold_end_due(network, link, now_s, NETWORK_SAME_FRAC))
         network->code = STATUS_NOMEM;

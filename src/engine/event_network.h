@@ -12,8 +12,9 @@
  *     link is full at   level = (bandwidth - sum of the rates of flows held elsewhere) / flows left
  *
  * Flows over one link need no filling: that link holds them, and they share its remaining bandwidth. Flows
- * over several links (paths) connect links. Links that any route of the program connects form a group, and
- * while paths flow in a group, it is filled as a whole. From one filling to the next the levels change, but
+ * over several links (paths) connect links. Links that paths in flight connect form a group, which is filled
+ * as a whole: a path that begins makes one group of those of its links, and after its last path a group falls
+ * apart into single links. From one filling to the next the levels change, but
  * most links hold the same paths as before. So a link keeps the number of crossings of each other link by all
  * its paths (its shares). In the next filling it subtracts shares * level from those links and visits no
  * path, provided that the number of open flows across it equals the number of flows it held before. (Then
@@ -131,7 +132,7 @@ struct fill {
     int32_t open;    /* flows not held yet; a path counts once for each crossing */
     int32_t held;    /* those of them held at the current level */
     int32_t watched; /* it is watched up to this filling of its group */
-    bool busy;       /* it is in the list `busy` of its group */
+    bool busy;       /* it is in the list `busy` of a group */
 };
 
 /* An entry in the heap of a filling: a link, and a level below which it is not full. */
@@ -140,16 +141,15 @@ struct fill_entry {
     int32_t link;
 };
 
-/* A group of links that are connected by routes. */
+/* A group of links that paths connect. */
 struct group {
     bool dirty;
-    double due_s;           /* time of its event; NaN if none is queued */
-    int32_t from;           /* the place in the order from which filling must be repeated */
-    int32_t fills;          /* number of fillings */
-    int32_t paths;          /* paths that flow in it; 0: each link is shared on its own */
-    int32_t *link, links;   /* all its links */
-    int32_t *busy, busies;  /* links that have flows, and some that no longer do */
-    int32_t *order, orders; /* the full links, level by level */
+    double due_s;                       /* time of its event; NaN if none is queued */
+    int32_t from;                       /* the place in the order from which filling must be repeated */
+    int32_t fills;                      /* number of fillings */
+    int32_t paths;                      /* paths that flow in it; 0: each link is shared on its own */
+    int32_t *busy, busies, busy_room;   /* its links; some may have no flows any more */
+    int32_t *order, orders, order_room; /* the full links, level by level */
 };
 
 /* A path that is taken over, and the next path that the same link held. */
@@ -191,9 +191,9 @@ struct network {
 
     /* Nothing below is allocated before the first path. */
     struct bundle *bundle; /* [map.links] */
-    struct group *group;   /* [map.links], by the numbers in the map */
-    int32_t *group_link;   /* [3 * map.links]: the arrays `link` of all groups, then `order`, then `busy` */
-    struct group reached;  /* `local`: the links being filled; uses the same memory */
+    struct group *group;   /* [map.links], each begun by a path whose first link has its number */
+    int32_t *group_of;     /* [map.links]: the group of a link that is in one (fill.busy) */
+    struct group reached;  /* `local`: the links being filled */
     int32_t *holder;       /* [holder_room]: the link that holds each flow, or -1 */
     uint32_t holder_room, pass;
     int64_t crossings;
@@ -232,10 +232,13 @@ void network_join(struct network *network, uint32_t flow, int32_t link, double n
 void network_join_path(struct network *network, uint32_t flow, const int32_t link[], int32_t links,
                        double now_s);
 
-/* Handles the event of a link, or of a group. If the event is still valid, some flows end now: network->end[0
+/* Handles the event of a link, or of a group. If one is still due by until_s, some flows end now: network->end[0
  * .. ends). */
-void network_link_due(struct network *network, int32_t link, double now_s);
-void network_group_due(struct network *network, int32_t group, double now_s);
+void network_link_due(struct network *network, int32_t link, double until_s, double now_s);
+void network_group_due(struct network *network, int32_t group, double until_s, double now_s);
+/* After all events of an instant: if flows have ended while others cross several links, ends those, too, whose ends
+ * differ from it by rounding alone, or lie within the tolerance. */
+void network_due_soon(struct network *network, double now_s);
 
 /* Updates the rates of all that changed in this instant, and queues the next ends. */
 void network_settle(struct network *network, double now_s);
@@ -259,13 +262,13 @@ double memory_left_Bps(const struct network *network, int32_t link);
  * network_touch() notes a change on a link. */
 static inline struct group *group_awake(const struct network *network, int32_t link)
 {
-    struct group *group =
-        network->group && !network->local ? &network->group[network->map->group[link]] : NULL;
+    bool grouped = network->group && !network->local && network->fill[link].busy;
+    struct group *group = grouped ? &network->group[network->group_of[link]] : NULL;
     return group && group->paths > 0 ? group : NULL;
 }
 void network_touch(struct network *network, int32_t link);
 void group_disturb(struct network *network, struct group *group, int32_t from);
-void group_busy(struct network *network, struct group *group, int32_t link); /* a link gets a flow */
+void group_busy(struct network *network, struct group *group, int32_t link); /* a link joins it */
 void network_settle_groups(struct network *network, double now_s);
 void network_free_groups(struct network *network);
 void path_remove(struct network *network, uint32_t flow);

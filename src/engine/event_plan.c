@@ -14,14 +14,13 @@ static bool draw_map(struct plan *plan)
     int32_t ids = plan->sharing ? resource_ids(slice) : slice_link_ids(slice);
     size_t n = (size_t)ids;
     *map = (struct map){.links = ids, .chips = chips};
-    map->out = malloc(5 * n * sizeof *map->out);
+    map->out = malloc(4 * n * sizeof *map->out);
     map->Bps = malloc(n * sizeof *map->Bps);
     if (!map->out || !map->Bps)
         return false;
     map->start = map->out + n;
     map->end = map->start + n;
     map->in = map->end + n;
-    map->group = map->in + n;
     memset(map->in, -1, n * sizeof *map->in);
     for (int32_t chip = 0; chip < chips; chip++)
         for (int32_t port = 0; port < ports; port++) {
@@ -39,8 +38,6 @@ static bool draw_map(struct plan *plan)
         map->start[id] = map->end[id] = (id - slice_link_ids(slice)) % chips;
         map->Bps[id] = id_Bps(slice, id);
     }
-    for (int32_t l = 0; l < map->links; l++)
-        map->group[l] = l;
     return true;
 }
 
@@ -57,20 +54,6 @@ static int32_t map_walk(const struct map *map, int32_t chip, const struct hop ho
         }
     }
     return chip;
-}
-
-/* Union-find with halving of paths: the links of one route belong to one group. */
-static int32_t find_group(struct map *map, int32_t link)
-{
-    while (map->group[link] != link)
-        link = map->group[link] = map->group[map->group[link]];
-    return link;
-}
-
-static void connect(struct map *map, const int32_t link[], int32_t links)
-{
-    for (int32_t l = 1; l < links; l++)
-        map->group[find_group(map, link[l])] = find_group(map, link[l - 1]);
 }
 
 static bool measure_routes(struct plan *plan)
@@ -165,7 +148,6 @@ static int fill_arrivals(struct plan *plan, int32_t o, struct arrivals *arrivals
         int32_t to = map_walk(&plan->map, c, program->hop + route.first, route.hops, plan->walked);
         if (to < 0)
             return status_fail(st, STATUS_INPUT, "op %d leaves the slice from chip %d", o, c);
-        connect(&plan->map, plan->walked, plan->route_info[r].links);
         arrivals->each[to]++;
     }
     for (int32_t c = 0; c < chips && one_each; c++)
@@ -356,10 +338,7 @@ int plan_init(struct plan *plan, const struct program *program, struct status *s
     if (!plan->task || !plan->compute_op || !plan->turn || !draw_map(plan) || !measure_routes(plan) ||
         !turn_round(plan))
         return status_nomem(st);
-    int code = describe_all(plan, st);
-    for (int32_t l = 0; l < plan->map.links; l++)
-        plan->map.group[l] = find_group(&plan->map, l);
-    return code;
+    return describe_all(plan, st);
 }
 
 void plan_free(struct plan *plan)

@@ -33,8 +33,6 @@ struct map {
     double *Bps;          /* [links] */
     /* [ports * chips] the link that reaches a chip in the direction of a port; -1: none */
     int32_t *in;
-    /* [links] representative of the links that routes connect with it, the same for all of them. */
-    int32_t *group;
 };
 
 static inline int32_t map_out(const struct map *map, int32_t chip, int32_t port)
