@@ -16,14 +16,15 @@ static bool start_paths(struct network *network)
     network->touched = malloc(n * sizeof *network->touched);
     network->first_taken = calloc(n + 1, sizeof *network->first_taken);
     network->loser = malloc((n + 1) * sizeof *network->loser);
-    network->group = calloc(n, sizeof *network->group);
     network->group_of = malloc(n * sizeof *network->group_of);
     network->dirty_group = malloc(n * sizeof *network->dirty_group);
+    bool okay = network->bundle && network->change && network->changed && network->fill && network->heap &&
+                network->full && network->touched && network->first_taken && network->loser &&
+                network->group_of && network->dirty_group;
+    network->group = okay ? calloc(n, sizeof *network->group) : NULL; /* last: it says that all is there */
     for (int32_t g = 0; network->group && g < network->map->links; g++)
         network->group[g] = (struct group){.due_s = NAN, .from = INT32_MAX};
-    return network->bundle && network->change && network->changed && network->fill && network->heap &&
-           network->full && network->touched && network->first_taken && network->loser && network->group &&
-           network->group_of && network->dirty_group;
+    return network->group;
 }
 
 void network_free_groups(struct network *network)
