@@ -15,7 +15,8 @@
  *   estimate  of a layout: what the collective takes there by itself, simulated; or, at once, the bytes of its busiest link and its
  *             longest chain of sends, which it does not beat. Where all chips do the same at the same time, the step then takes what
  *             it takes. Elsewhere collectives get in each other's way, and the step takes longer; or a chip that is done with its part
- *             of one begins what follows, and links carry bytes of both at once.
+ *             of one begins what follows, and links carry bytes of both at once. Two things that run at once are looked at: permutes of
+ *             a loop that go to and fro, and the HBM that a collective takes of the computes beside it.
  *
  * Units: seconds. Errors: status.h. Ownership: the caller's structs, freed with their _free(), safe when zeroed; the lowering is
  * borrowed.

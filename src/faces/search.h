@@ -12,7 +12,8 @@
  *   estimate   of each layout, from what its collectives do not beat, later from what they take alone; each collective is timed once for
  *              all layouts on which it is alike. It is no proof (study/step_bound.h)
  *   simulation of those of the least estimate first, until no other is below the last of the best. Layers are added where they are
- *              not seen to repeat only if the time may still be among the best
+ *              not seen to repeat only if the time may still be among the best. A step without loops is the same with all strategies, and
+ *              simulated once
  *
  * In a CSV the row of a point that was not simulated has that as its status, and least_s. The output does not
  * depend on the number of workers. Units: seconds. Errors: status.h.
