@@ -260,7 +260,8 @@ static int open_step(struct search *search, int32_t f, int64_t at, struct step_b
     struct point point;
     struct status own = {0};
     grid_point(search->grid, at, &point);
-    int code = step_bound_open(step, &point, search->catalog, &search->table, &own);
+    int code =
+        step_bound_open(step, &point, search->catalog, &search->table, last_s(search) / STEP_LOOPS, &own);
     if (code == STATUS_NOMEM)
         return status_nomem(st);
     family->memory_bytes = step->memory_bytes;
@@ -292,6 +293,16 @@ static int estimate(struct search *search, struct step_bound *step, struct candi
     else if (code == 0)
         return push(search, candidate, st);
     return code > 0;
+}
+
+/* The family of the same seats whose points have another value of an option; -1: there is none. */
+static int32_t family_with(const struct search *search, int32_t f, const char *option, const char *text)
+{
+    const struct option_row *row = option_by_name(option);
+    int value = grid_find(search->grid, row, text);
+    int64_t stride = search->seats.stride, at = grid_with(search->grid, search->family[f].point, row, value);
+    int64_t other = at / (stride * search->seats.count) * stride + at % stride;
+    return value < 0 ? -1 : (int32_t)(f / search->others * search->others + other);
 }
 
 /* Estimates all points of a family with the step of the first of them. */
@@ -393,16 +404,6 @@ static int settle(struct search *search, struct status *st)
         code = code == 0 && workers_interrupted() ? WORKERS_STOPPED : code;
     }
     return code;
-}
-
-/* The family of the same seats whose points have another value of an option; -1: there is none. */
-static int32_t family_with(const struct search *search, int32_t f, const char *option, const char *text)
-{
-    const struct option_row *row = option_by_name(option);
-    int value = grid_find(search->grid, row, text);
-    int64_t stride = search->seats.stride, at = grid_with(search->grid, search->family[f].point, row, value);
-    int64_t other = at / (stride * search->seats.count) * stride + at % stride;
-    return value < 0 ? -1 : (int32_t)(f / search->others * search->others + other);
 }
 
 /* The family without loops or gathers ahead, whose computes and bytes are the same; itself if that is not before it. */

@@ -65,20 +65,31 @@ static int check_loops(const struct step_bound *step, const struct point *point,
     return closed != step->closed || (chosen && !same);
 }
 
-static int find_bounds(struct step_bound *step, struct status *st)
+/* Computes run one at a time. */
+static double sum_computes_s(const struct lower *lower)
 {
-    lower_least_bounds(&step->least, 0);
-    int code = run(step, &step->compute_s, st);
-    lower_least_bounds(&step->least, 1);
-    if (code == 0)
-        code = run(step, &step->bound_s, st);
+    double sum_s = 0;
+    for (const struct lowered *item = lower->item; item < lower->item + lower->items; item++)
+        sum_s += item->aside || !(item->seconds > 0) ? 0 : item->seconds * item->times;
+    return sum_s;
+}
+
+static int find_bounds(struct step_bound *step, double enough_s, struct status *st)
+{
+    step->compute_s = sum_computes_s(&module_of(step)->lower);
     step->sent_s = lower_least_sum_s(&step->least);
-    step->bound_s = fmax(step->bound_s, step->sent_s);
+    step->bound_s = fmax(step->compute_s, step->sent_s);
+    if (step->bound_s > enough_s)
+        return 0;
+    double bound_s;
+    lower_least_bounds(&step->least, 1);
+    int code = run(step, &bound_s, st);
+    step->bound_s = fmax(step->bound_s, bound_s);
     return code;
 }
 
 int step_bound_open(struct step_bound *step, const struct point *point, struct catalog *catalog,
-                    struct least_table *table, struct status *st)
+                    struct least_table *table, double enough_s, struct status *st)
 {
     const struct job_options options = {
         .least = true, .least_table = table, .few_layers = true, .model.must_fit = true};
@@ -97,7 +108,7 @@ int step_bound_open(struct step_bound *step, const struct point *point, struct c
     step->loops = module_of(step)->step.loops;
     if (step->loops && find_closed(step, &step->job.machine.mesh, &step->closed, st) < 0)
         return st->code;
-    return find_bounds(step, st);
+    return find_bounds(step, enough_s, st);
 }
 
 /* Finds the chips of the step's devices on a mesh with the same axes in another order. */

@@ -34,9 +34,9 @@ struct step_bound {
 int step_bound_matches(const struct point *point, struct status *st);
 
 /* Builds the step and finds compute_s, sent_s and bound_s. Estimates are kept in `table`, which several steps may
- * share. */
+ * share. A bound above `enough_s` need not be the best that can be found. */
 int step_bound_open(struct step_bound *step, const struct point *point, struct catalog *catalog,
-                    struct least_table *table, struct status *st);
+                    struct least_table *table, double enough_s, struct status *st);
 
 /* Estimates the least time of the step at a point that differs only in its slice and the layout of its mesh, from the
  * times of its collectives alone, simulated or (not `simulated`) as lower bounds. Only a share of what these add to
