@@ -11,8 +11,7 @@
  * CSV_COLUMNS or CSV_CELLS, STATUS_IO.
  * Ownership: the caller's structs; a table's strings live until csv_table_free(), safe on a zeroed one.
  */
-#ifndef ICISIM_CSV_H
-#define ICISIM_CSV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ void csv_row(struct csv_writer *csv, const char *kinds, ...);
 /* csv_commit() puts the file in place; csv_abandon() discards it. */
 int csv_commit(struct csv_writer *csv, struct status *st);
 void csv_abandon(struct csv_writer *csv);
-
-#endif

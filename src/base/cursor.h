@@ -9,8 +9,7 @@
  *
  * Errors: STATUS_INPUT through the cursor's status. Ownership: the text is borrowed.
  */
-#ifndef ICISIM_DATA_CURSOR_H
-#define ICISIM_DATA_CURSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ int cursor_end(struct cursor *c);
 
 /* Records a fault at the cursor; returns STATUS_INPUT. */
 int cursor_fail(struct cursor *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

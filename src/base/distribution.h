@@ -8,8 +8,7 @@
  *
  * Units: none. Errors: status.h. Ownership: generator_close() and categorical_free(), NULL is fine.
  */
-#ifndef ICISIM_DISTRIBUTION_H
-#define ICISIM_DISTRIBUTION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ struct sample_summary {
     double least, most;
 };
 struct sample_summary sample_summarise(double value[], int values);
-
-#endif

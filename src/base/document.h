@@ -12,8 +12,7 @@
  * Units: none; quantities are texts for units.h. Errors: STATUS_INPUT, STATUS_IO.
  * Ownership: nodes and their texts live until document_free(), safe on a zeroed document.
  */
-#ifndef ICISIM_DOCUMENT_H
-#define ICISIM_DOCUMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void document_suggest(const char *path, struct status *st);
 int document_load(struct document *document, const char *path, struct status *st);
 int document_parse(struct document *document, const char *name, const char *text, size_t bytes,
                    struct status *st);
-
-#endif

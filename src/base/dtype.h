@@ -9,8 +9,7 @@
  *
  * Units: bytes of an element, a fraction of one for 2-bit and 4-bit types. Errors: status.h. Ownership: constant tables.
  */
-#ifndef ICISIM_DTYPE_H
-#define ICISIM_DTYPE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -85,5 +84,3 @@ double dtype_epsilon(enum dtype_id id);
  * fails with the nearest names. */
 int dtype_find(const char *name);
 int dtype_by_name(const char *name, struct status *st);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files compiled in by embed.cmake; a row with a NULL name ends each list. */
-#ifndef EMBEDDED_H
-#define EMBEDDED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ extern const struct embedded_file embedded_workloads[]; /* the models in workloa
 extern const struct embedded_file embedded_published[]; /* analysis/published/ */
 extern const struct embedded_file embedded_choices[];   /* topologies/xla/, the newest last */
 extern const struct embedded_file embedded_page[];      /* analysis/page/page.html */
-
-#endif

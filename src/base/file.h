@@ -5,8 +5,7 @@
  * Units: none. Errors: STATUS_IO with the path and the system's reason; STATUS_LIMIT above FILE_BYTES_MAX.
  * Ownership: the caller's struct, freed with file_free(), safe on a zeroed one.
  */
-#ifndef ICISIM_FILE_H
-#define ICISIM_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ struct file {
 /* Reads a file; "-" is stdin. On failure the struct is zeroed. */
 int file_read(struct file *file, const char *path, struct status *st);
 void file_free(struct file *file);
-
-#endif

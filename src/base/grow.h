@@ -17,8 +17,7 @@
  * nothing has changed, when memory runs out or `room` would exceed its type. Ownership: the array is the
  * caller's, freed with free().
  */
-#ifndef ICISIM_GROW_H
-#define ICISIM_GROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@
  * bytes. */
 bool grow_array(void *array, size_t element_bytes, int64_t count, int64_t more, void *room,
                 size_t room_bytes);
-
-#endif

@@ -6,8 +6,7 @@
  * Units: none. Errors: STATUS_INPUT for a truncated or damaged file, STATUS_LIMIT if more than FILE_BYTES_MAX
  * bytes come out. Ownership: the file stays the caller's, to be freed with file_free() in any case.
  */
-#ifndef ICISIM_GZIP_H
-#define ICISIM_GZIP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -19,5 +18,3 @@ int gzip_unpack(struct file *file, struct status *st);
 
 /* Writes a text packed by gzip, in base64 (RFC 4648). */
 int gzip_write_base64(const char *text, size_t bytes, FILE *out, struct status *st);
-
-#endif

@@ -10,8 +10,7 @@
  * Units: numbers are written in the format given, so the caller's. Errors: STATUS_IO, STATUS_NOMEM.
  * Ownership: the caller's struct, ended with json_close(); the file stays open and is the caller's.
  */
-#ifndef ICISIM_JSON_H
-#define ICISIM_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void json_int(struct json *json, int64_t value);
 
 /* A number in printf's format, "%.6f" or "%.9g"; null if JSON cannot write it (nan, inf). */
 void json_number(struct json *json, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

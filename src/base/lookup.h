@@ -16,8 +16,7 @@
  *
  * Units: none. Errors: STATUS_NOMEM. Ownership: the caller's struct, freed with lookup_free(), safe when zeroed.
  */
-#ifndef ICISIM_LOOKUP_H
-#define ICISIM_LOOKUP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ int lookup_add(struct lookup *table, uint32_t hash, int32_t index);
 
 /* Hash of n bytes. `seed` is 0, or the hash of the preceding bytes. */
 uint32_t lookup_hash(uint32_t seed, const void *bytes, size_t n);
-
-#endif

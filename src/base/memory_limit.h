@@ -8,8 +8,7 @@
  *
  * Units: bytes. Errors: none. Ownership: the limit belongs to the process, so libraries do not set it.
  */
-#ifndef ICISIM_MEMORY_LIMIT_H
-#define ICISIM_MEMORY_LIMIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ uint64_t memory_peak_bytes(void);
  * removes the limit. */
 void memory_hold(uint64_t bytes);
 void memory_release(void);
-
-#endif

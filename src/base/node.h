@@ -10,8 +10,7 @@
  * Units: none; quantities are texts for units.h. Errors: STATUS_INPUT, STATUS_LIMIT, with the place.
  * Ownership: nodes and their texts are the document's and live until document_free(), safe on a zeroed document.
  */
-#ifndef NODE_H
-#define NODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ int node_fail(const struct node *node, struct status *st, int code, const char *
 /* Adds a node's place to a message written without it, such as one from a parser of units.h. Returns
  * `code`. */
 int node_prefix(const struct node *node, struct status *st, int code);
-
-#endif

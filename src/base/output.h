@@ -12,8 +12,7 @@
  * Units: none. Errors: STATUS_IO, with the path and the system's reason.
  * Ownership: the caller's struct; output_commit() or output_abandon() ends it, both are safe on a zeroed one.
  */
-#ifndef ICISIM_OUTPUT_H
-#define ICISIM_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ void output_abandon(struct output *output);
 
 /* Do two paths name the same regular file, existing or not, so that one output would overwrite the other? */
 bool output_same(const char *a, const char *b);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Units: seconds. Errors: none. Ownership: a plain value.
  */
-#ifndef ICISIM_PROGRESS_H
-#define ICISIM_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ bool progress_tick(struct progress *progress);
 
 /* Leaves the finished bar on the terminal, with the cursor on a new line. */
 void progress_end(const struct progress *progress);
-
-#endif

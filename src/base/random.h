@@ -7,8 +7,7 @@
  *
  * Units: none. Errors: none. Ownership: the caller's state.
  */
-#ifndef ICISIM_RANDOM_H
-#define ICISIM_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ static inline double random_unit(uint64_t *state)
 {
     return (double)(random_next(state) >> 11) * 0x1p-53;
 }
-
-#endif

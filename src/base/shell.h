@@ -6,8 +6,7 @@
  *
  * Units: none. Errors: STATUS_INPUT for a quote that is not closed, STATUS_NOMEM. Ownership: a word read is the caller's.
  */
-#ifndef ICISIM_SHELL_H
-#define ICISIM_SHELL_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ void shell_print(const char *word, FILE *out);
 
 /* Reads the word at *at and moves past it: *word is a new text, or NULL if there are no more words. */
 int shell_next(const char **at, char **word, struct status *st);
-
-#endif

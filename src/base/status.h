@@ -8,8 +8,7 @@
  *
  * Units: none. Errors: the codes below. Ownership: the caller's, nothing is allocated.
  */
-#ifndef ICISIM_STATUS_H
-#define ICISIM_STATUS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ const char *status_name(int code);
 bool status_is_refusal(int code);
 
 int status_exit(int code); /* 0, 1 (a check failed) or 2 (the input is wrong) */
-
-#endif

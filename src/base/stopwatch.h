@@ -7,8 +7,7 @@
  *
  * Units: seconds, bytes. Errors: none. Ownership: the caller's, nothing is allocated.
  */
-#ifndef ICISIM_STOPWATCH_H
-#define ICISIM_STOPWATCH_H
+#pragma once
 
 struct spent {
     double wall_s;
@@ -33,5 +32,3 @@ double stopwatch_wall_s(const struct stopwatch *stopwatch);
 
 /* Sets a timer of setitimer(), such as ITIMER_REAL, to go off once after `seconds`; 0 stops it. */
 void stopwatch_set_timer(int timer, double seconds);
-
-#endif

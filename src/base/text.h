@@ -6,8 +6,7 @@
  *
  * Units: none. Errors: none, or as status.h. Ownership: the caller's buffers.
  */
-#ifndef ICISIM_TEXT_H
-#define ICISIM_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -63,5 +62,3 @@ int text_choice(const char *what, const char *name, const char *const names[], s
 /* Closes a stream of open_memstream(). Returns false if memory ran out while it was written, which fclose()
  * alone does not tell; *text is then freed and NULL. */
 bool text_end(FILE *out, char **text);
-
-#endif

@@ -21,8 +21,7 @@
  * ("hop-latency '1' has no unit; write 1us or 1ms"). A result is written only on success.
  * Ownership: the caller's variables.
  */
-#ifndef ICISIM_UNITS_H
-#define ICISIM_UNITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ char *units_print_bytes(uint64_t bytes, char text[static UNITS_TEXT]);
 char *units_print_about_bytes(double bytes, char text[static UNITS_TEXT]); /* "34.09 MB" */
 char *units_print_bandwidth(double Bps, char text[static UNITS_TEXT]);
 char *units_print_time(double time_s, char text[static UNITS_TEXT]);
-
-#endif

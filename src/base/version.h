@@ -5,8 +5,7 @@
  *
  * Units: none. Errors: none. Ownership: constant.
  */
-#ifndef ICISIM_VERSION_H
-#define ICISIM_VERSION_H
+#pragma once
 
 struct version_part {
     const char *name;    /* "SimGrid" */
@@ -15,5 +14,3 @@ struct version_part {
 
 /* icisim comes first; a row without a name ends the list. */
 extern const struct version_part version_parts[];
-
-#endif

@@ -13,8 +13,7 @@
  * Units: none. Errors: STATUS_IO where a process cannot be made. Ownership: the caller's; a worker sees the
  * caller's memory as it was when the worker was forked, and its own changes are lost.
  */
-#ifndef ICISIM_WORKERS_H
-#define ICISIM_WORKERS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ int workers_run(const struct workers_task *task, int workers, struct status *st)
 bool workers_hold(sigset_t *before);
 bool workers_interrupted(void);
 void workers_release(const sigset_t *before);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * Units: bytes. Errors: STATUS_INPUT for a faulty file. Ownership: plain values.
  */
-#ifndef ICISIM_CHOICE_H
-#define ICISIM_CHOICE_H
+#pragma once
 
 #include "base/dtype.h"
 #include "collective/config.h"
@@ -55,5 +54,3 @@ int choice_find(const struct choice_case *of, struct collective_config *config, 
  * simulated. `listed`: the chips of the group are listed and do not lie along axes. */
 int choice_follow(const struct choice_case *of, int rings, bool listed, struct collective_config *config,
                   bool *follows, struct status *st);
-
-#endif

@@ -28,8 +28,7 @@
  *
  * Units: elements, bytes, seconds. Errors: status.h. Ownership: everything pointed to is borrowed.
  */
-#ifndef ICISIM_COLLECTIVE_H
-#define ICISIM_COLLECTIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -190,5 +189,3 @@ void permute_shift(const struct mesh *mesh, const struct axis_list *list, int of
                    int32_t target[]);
 int permute_pairs(const struct mesh *mesh, const struct axis_list *list, const int32_t pair[][2], int pairs,
                   int32_t chip[], int32_t target[], struct status *st);
-
-#endif

@@ -29,8 +29,7 @@
  *
  * Units: none. Errors: none; a config that is not understood is not followed. Ownership: plain values.
  */
-#ifndef ICISIM_COLLECTIVE_CONFIG_H
-#define ICISIM_COLLECTIVE_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -87,5 +86,3 @@ void config_follow(const struct collective_config *config, bool gathers, struct 
 /* Prints a config as XLA does: "RotatedPincerEmitter StrategyND{colors:2 phases:2 dim_used:{0 1},{1 0}}".
  * Returns `text`. */
 char *config_print(const struct collective_config *config, char text[static CONFIG_TEXT]);
-
-#endif

@@ -4,8 +4,7 @@
  * direct: the common part of all-to-alls of equal and of ragged blocks: every pair of a group at once, offset
  * by offset, each on its shortest routes.
  */
-#ifndef DIRECT_H
-#define DIRECT_H
+#pragma once
 
 #include "collective/walk.h"
 #include "machine/route.h"
@@ -49,5 +48,3 @@ void direct_find_routes(struct direct *d);
 
 /* Appends a send: fills in kind, setup, payload and stage, and makes it wait for `before`. */
 void direct_add(struct direct *d, struct op op, const struct payload *payload);
-
-#endif

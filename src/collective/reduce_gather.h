@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to collective/. */
 /* Writers of all-gathers and reduce-scatters, also used by broadcasts. */
-#ifndef REDUCE_GATHER_H
-#define REDUCE_GATHER_H
+#pragma once
 
 #include "collective/walk.h"
 
@@ -28,5 +27,3 @@ extern const struct collective_pattern collective_patterns[PATTERNS];
  * phases share. If `ends`, returns the op that ends when all parts have. */
 int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter, bool gather, bool ends,
                             int32_t before);
-
-#endif

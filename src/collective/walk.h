@@ -5,8 +5,7 @@
  * more than one chip, their variables and routes, and the stage of its ops. Its phases are written here: the
  * ring all-gather and its time reverse, the reduce-scatter.
  */
-#ifndef WALK_H
-#define WALK_H
+#pragma once
 
 #include "collective/collective.h"
 
@@ -130,5 +129,3 @@ void permute_routes(struct program *program, const int32_t target[], double byte
 int walk_along(const struct walk *walk, int ring, int chip, int steps);
 
 struct ends walk_phase(struct walk *walk, const struct phase *phase, bool gather, const struct ends *before);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Errors: STATUS_NOMEM. Ownership: async_close() frees it all, also after an error.
  */
-#ifndef ASYNC_H
-#define ASYNC_H
+#pragma once
 
 #include "hlo/edit.h"
 
@@ -36,5 +35,3 @@ void async_start(struct async *async, int32_t at);
 /* Writes an instruction unless it is written already: for a split collective the done, under its name. */
 void async_write(struct async *async, int32_t at);
 void async_write_operands(struct async *async, int32_t at);
-
-#endif

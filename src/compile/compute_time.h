@@ -21,8 +21,7 @@
  *
  * Units: seconds. Errors: status.h. Ownership: plain values.
  */
-#ifndef ICISIM_COMPUTE_TIME_H
-#define ICISIM_COMPUTE_TIME_H
+#pragma once
 
 #include "hlo/cost.h"
 #include "machine/roofline.h"
@@ -47,5 +46,3 @@ struct compute_time {
     enum bound_kind bound; /* of a product */
     enum basis basis;      /* also NOTHING if there is no work */
 };
-
-#endif

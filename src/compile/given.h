@@ -9,8 +9,7 @@
  *
  * Errors: STATUS_NOMEM. Ownership: the caller's struct, freed with gathers_free(), safe when zeroed; the module is borrowed.
  */
-#ifndef GIVEN_H
-#define GIVEN_H
+#pragma once
 
 #include "hlo/module.h"
 
@@ -42,5 +41,3 @@ static inline bool is_given_gather(const struct gathers *g, int32_t at)
 {
     return module_at(g->from, at)->opcode == HLO_ALL_GATHER && origin_of(g, at)->given;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * to the device `offset` places further on. `slot` maps places to pieces, which differs between groups if
  * dead links break their rings at different places.
  */
-#ifndef LOOP_H
-#define LOOP_H
+#pragma once
 
 #include "compile/pass.h"
 #include "hlo/builder.h"
@@ -171,5 +170,3 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
 int32_t loop_arrived(struct overlap *o, int32_t start);
 
 void loop_write(struct overlap *o, const struct loop *loop);
-
-#endif

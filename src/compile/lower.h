@@ -28,8 +28,7 @@
  * Units: seconds, bytes. Errors: status.h; they name the instruction. Ownership: the caller's struct, freed with
  * lower_free(), safe when zeroed; module, placement and options are borrowed and must outlive it.
  */
-#ifndef ICISIM_LOWER_H
-#define ICISIM_LOWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -253,5 +252,3 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, in
 
 /* Bytes of the whole array of a collective, as --size counts them, for a group of `chips` chips. */
 double lower_collective_bytes(const struct module *module, int32_t instruction, int chips);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Units: elements. Errors: status.h. Ownership: everything pointed to is borrowed.
  */
-#ifndef ICISIM_LOWER_DEVICES_H
-#define ICISIM_LOWER_DEVICES_H
+#pragma once
 
 #include "base/dtype.h"
 #include "collective/collective.h"
@@ -36,5 +35,3 @@ struct device_schedule {
 /* Appends it after the op `end`, if that is not negative; `end` becomes its last op. */
 int lower_devices(const struct device_collective *of, struct program *program, int32_t *end,
                   struct device_schedule *schedule, struct status *st);
-
-#endif

@@ -21,8 +21,7 @@
  * Units: seconds. Errors: status.h. Ownership: the caller's structs, freed with their _free(), safe when zeroed; the lowering is
  * borrowed.
  */
-#ifndef ICISIM_LOWER_LEAST_H
-#define ICISIM_LOWER_LEAST_H
+#pragma once
 
 #include "base/lookup.h"
 #include "compile/lower.h"
@@ -67,5 +66,3 @@ int lower_least_estimate(const struct lower_least *least, const struct placement
 
 /* The sum of the bounds of all executions. */
 double lower_least_sum_s(const struct lower_least *least);
-
-#endif

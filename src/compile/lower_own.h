@@ -11,8 +11,7 @@
  * Errors: negative codes, with the text in the status or in walker.st; a NULL item is one, too. Ownership: lower_walk() makes
  * the walker and frees it.
  */
-#ifndef LOWER_OWN_H
-#define LOWER_OWN_H
+#pragma once
 
 #include "base/stopwatch.h"
 #include "collective/collective.h"
@@ -325,5 +324,3 @@ int walker_turn(struct walker *w, int32_t instruction);
  * and its call site. */
 int walker_computation(struct walker *w, int32_t computation, struct value argument,
                        const struct frame *caller, int32_t site, struct value *result);
-
-#endif

@@ -8,8 +8,7 @@
  * Errors: STATUS_NOMEM, STATUS_LIMIT. Ownership: `out` is the caller's, freed with module_free(), safe after a
  * failure.
  */
-#ifndef ICISIM_PASS_H
-#define ICISIM_PASS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -125,5 +124,3 @@ enum overlap_gather { GATHER_AUTO, GATHER_BEFORE, GATHER_AFTER };
 enum matmul_plan { PLAN_AUTO, PLAN_TEXTBOOK };
 const char *pass_way_name(enum overlap_way way);
 int pass_way_by_name(const char *name, struct status *st); /* OVERLAP_WAYS for auto */
-
-#endif

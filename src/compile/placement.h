@@ -20,8 +20,7 @@
  * Units: none. Errors: status.h. Ownership: the caller's structs, freed with their _free(), safe when zeroed; the
  * slice and the mesh are borrowed.
  */
-#ifndef ICISIM_PLACEMENT_H
-#define ICISIM_PLACEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ int layout_init(struct layout *layout, const struct placement *placement, const 
 int layout_join(struct layout *layout, const struct placement *placement, const struct groups *groups,
                 struct status *st);
 void layout_free(struct layout *layout);
-
-#endif

@@ -16,8 +16,7 @@
  * never ends (which a dependency cycle would cause, but cannot be written). Ownership: the trace is the
  * caller's, from trace_init().
  */
-#ifndef ICISIM_ENGINE_H
-#define ICISIM_ENGINE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -83,5 +82,3 @@ int engine_run(const struct engine *engine, const struct program *program, struc
                struct status *st);
 int engine_run_within(const struct engine *engine, const struct program *program,
                       const struct engine_limits *limits, struct trace *trace, struct status *st);
-
-#endif

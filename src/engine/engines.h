@@ -2,8 +2,7 @@
 /* Private to engine/. */
 /* The rows of the engine table (engine.c), each defined in the file of its engine, and the ways to
  * run one. */
-#ifndef ENGINES_H
-#define ENGINES_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -23,5 +22,3 @@ int engine_hold(struct trace *trace, const struct trace *reference, struct statu
 /* Runs the engine in a child process and copies trace and status back (engine_fork.c). */
 int engine_run_forked(const struct engine *engine, const struct program *program,
                       const struct engine_limits *limits, struct trace *trace, struct status *st);
-
-#endif

@@ -46,8 +46,7 @@
  * Units: bytes, seconds. Errors: `code` is set and stays: STATUS_NOMEM, or STATUS_LIMIT if there are too many
  * paths at once. Ownership: network_free(); queue and map are borrowed.
  */
-#ifndef ICISIM_EVENT_NETWORK_H
-#define ICISIM_EVENT_NETWORK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -321,5 +320,3 @@ static inline void link_advance(struct link *link, double now_s)
         link->served_bytes += link->rate_Bps * (now_s - link->since_s);
     link->since_s = now_s;
 }
-
-#endif

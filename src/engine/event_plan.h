@@ -13,8 +13,7 @@
  * Units: in the names. Errors: STATUS_INPUT for a route that leaves the slice. Ownership: plan_free(); the program is
  * borrowed.
  */
-#ifndef ICISIM_EVENT_PLAN_H
-#define ICISIM_EVENT_PLAN_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -133,5 +132,3 @@ static inline double plan_amount(const struct plan *plan, int32_t op, int32_t ch
     double each = plan->task[op].amount;
     return isnan(each) ? op_amount(plan->program, &plan->program->op[op], chip) : each;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * Units: none. Errors: pool_take() returns 0 when memory or indices run out. Ownership: pool_free(). A
  * pointer into a pool is valid until the next pool_take().
  */
-#ifndef ICISIM_EVENT_POOL_H
-#define ICISIM_EVENT_POOL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ static inline void pool_tidy(struct pool *pool)
         pool->given_back = 0;
     }
 }
-
-#endif

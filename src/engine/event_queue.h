@@ -9,8 +9,7 @@
  *
  * Units: seconds. Errors: `fault` is set when memory runs out, and stays. Ownership: queue_free().
  */
-#ifndef ICISIM_EVENT_QUEUE_H
-#define ICISIM_EVENT_QUEUE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -120,5 +119,3 @@ static inline uint32_t queue_pop(struct queue *queue)
         queue->latest_s = NAN;
     return first;
 }
-
-#endif

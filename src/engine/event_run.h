@@ -18,8 +18,7 @@
  *
  * Units: seconds, bytes. Errors: `code` is set and stays. Ownership: private to the engine.
  */
-#ifndef ICISIM_EVENT_RUN_H
-#define ICISIM_EVENT_RUN_H
+#pragma once
 
 #include "engine/engine.h"
 #include "engine/event_network.h"
@@ -57,5 +56,3 @@ void run_wave_due(struct run *run, uint32_t wave);
 /* Some chips have ended an op in this instant; the data of chip here[i] has arrived at chip there[i]. */
 void run_end(struct run *run, int32_t op, double start_s, const int32_t here[], const int32_t there[],
              int32_t chips);
-
-#endif

@@ -13,8 +13,7 @@
  * reasonable time or memory. Ownership: the caller's struct, freed with lanes_free(); the program is
  * borrowed.
  */
-#ifndef LANES_H
-#define LANES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -54,5 +53,3 @@ void lanes_hosts(const struct lanes *lanes, const struct lane *lane, int32_t *fr
 /* Writes the platform: hosts "0", "1", ..., the links that lanes use, without latency, and a route for each
  * lane that has links. */
 int lanes_write_platform(const struct lanes *lanes, FILE *out, struct status *st);
-
-#endif

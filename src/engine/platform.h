@@ -13,8 +13,7 @@
  * Units: in the names; bandwidths are one-way. Errors: STATUS_LIMIT above PLATFORM_CHIPS_MAX chips (a route
  * for each pair of chips), STATUS_IO. Ownership: the stream is the caller's.
  */
-#ifndef ICISIM_PLATFORM_H
-#define ICISIM_PLATFORM_H
+#pragma once
 
 #include <stdio.h>
 
@@ -37,5 +36,3 @@ void platform_link(FILE *out, const struct slice *slice, int link, double link_B
 void platform_route(FILE *out, const struct slice *slice, const char *from, const char *to, const int link[],
                     int links);
 int platform_end(FILE *out, struct status *st);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to engine/. */
 /* The only function of the module icisim_simgrid.so, and the name by which simgrid_load.c finds it. */
-#ifndef ENGINE_SIMGRID_H
-#define ENGINE_SIMGRID_H
+#pragma once
 
 #include "base/status.h"
 #include "engine/trace.h"
@@ -17,5 +16,3 @@ typedef int engine_simgrid_function(const struct program *program, double expect
 /* May be called once per process, since SimGrid never releases its platform. `expected_s` is the time of the
  * program to within a factor of ten, from which SimGrid's precision is set. */
 __attribute__((visibility("default"))) engine_simgrid_function icisim_engine_simgrid_run;
-
-#endif

@@ -12,8 +12,7 @@
  * timing_free(), also after a failure or when zeroed. It must not be moved, since it points into itself. The
  * program is borrowed and must outlive it.
  */
-#ifndef ICISIM_TIMING_H
-#define ICISIM_TIMING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -55,5 +54,3 @@ int timing_silent(const struct timing *timing, struct trace *trace, struct statu
 
 /* The time of a program by the fastest engine, folded. */
 int program_time(const struct program *program, double *time_s, struct status *st);
-
-#endif

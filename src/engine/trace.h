@@ -10,8 +10,7 @@
  * Units: seconds from the start of the program. Errors: status.h. Ownership: the caller's struct, freed with
  * trace_free().
  */
-#ifndef ICISIM_TRACE_H
-#define ICISIM_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ int trace_critical_chip(const struct trace *trace);
  * it waits for, computes of a chip do not overlap and keep their order, sends take at least their latency,
  * and no link carries more than its bandwidth. */
 int trace_check(const struct trace *trace, const struct program *program, struct status *st);
-
-#endif

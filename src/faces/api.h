@@ -10,8 +10,7 @@
  * Units: none. Errors: those of the functions it calls. Ownership: a handle owns its members, except those
  * marked borrowed.
  */
-#ifndef API_H
-#define API_H
+#pragma once
 
 #include <icisim/icisim.h>
 #include <locale.h>
@@ -49,5 +48,3 @@ int api_end(struct api_call *call, int code, struct icisim_status *st);
 
 /* Makes a point of the settings. */
 int api_point(const struct icisim_point *point, struct point *said, struct status *st);
-
-#endif

@@ -6,8 +6,7 @@
  * Its options are the rows of the option table that name it in `commands`. Data goes to stdout, everything
  * else to stderr, and faults are returned as a status that main prints.
  */
-#ifndef COMMAND_H
-#define COMMAND_H
+#pragma once
 
 #include "base/status.h"
 #include "settings/settings.h"
@@ -35,5 +34,3 @@ const struct command *command_by_name(const char *name, struct status *st);
 enum { COMMAND_HELPED = 1 };
 int command_parse(const struct command *command, int argc, char **argv, struct settings *settings,
                   struct status *st);
-
-#endif

@@ -3,8 +3,7 @@
 /* The interface between the parts of `icisim eval`: eval.c reads one example, eval_print.c and eval_steps.c
  * show it, eval_cases.c runs a file of them; eval_slice.c finds a slice; eval_model.c runs the step of a
  * model. */
-#ifndef CLI_EVAL_H
-#define CLI_EVAL_H
+#pragma once
 
 #include "numbers/evaluate.h"
 #include "settings/settings.h"
@@ -53,5 +52,3 @@ int eval_parts(struct job *job, FILE *out, struct status *st);
 /* Runs a matmul: whole numbers through the simulated module, on virtual devices, compared with the plain
  * product. STATUS_CHECK if they differ. */
 int eval_matmul(struct job *job, FILE *out, struct status *st);
-
-#endif

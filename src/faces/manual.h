@@ -9,8 +9,7 @@
  *
  * Units: none. Errors: an unknown name is a fault with the template's line. Ownership: nothing is kept.
  */
-#ifndef MANUAL_H
-#define MANUAL_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ struct manual_part {
     void (*write)(FILE *out);
 };
 extern const struct manual_part manual_roff[], manual_shell[];
-
-#endif

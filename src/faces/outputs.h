@@ -12,8 +12,7 @@
  * Units: none. Errors: status.h. Ownership: the caller's struct, which is not moved; outputs_close() frees it, safe on a
  * zeroed one.
  */
-#ifndef OUTPUTS_H
-#define OUTPUTS_H
+#pragma once
 
 #include "base/output.h"
 #include "report/module_compare.h"
@@ -59,5 +58,3 @@ int outputs_run(struct outputs *outputs, struct status *st);
 /* Called when all points have run: writes the rows, and moves the files into place. */
 int outputs_commit(struct outputs *outputs, struct status *st);
 void outputs_close(struct outputs *outputs);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with ranking_free(), safe on a zeroed one.
  */
-#ifndef RANKING_H
-#define RANKING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void ranking_add(struct ranking *ranking, int64_t index, const struct result *re
 /* Prints a table of the fastest points. */
 int ranking_print(const struct ranking *ranking, FILE *out, struct status *st);
 void ranking_free(struct ranking *ranking);
-
-#endif

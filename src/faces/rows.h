@@ -7,8 +7,7 @@
  *
  * Units: none. Errors: STATUS_IO for a file that cannot be written, naming the option. Ownership: nothing is kept.
  */
-#ifndef ROWS_H
-#define ROWS_H
+#pragma once
 
 #include "settings/settings.h"
 #include "study/job.h"
@@ -51,5 +50,3 @@ void rows_take(const struct grid *grid, int64_t index, struct catalog *catalog, 
 void rows_say_points(const struct grid *grid);
 /* For a dump directory: prints on stderr which of its modules is run, and which others it contains. */
 int rows_say_modules(const struct settings *settings, struct status *st);
-
-#endif

@@ -18,8 +18,7 @@
  * In a CSV the row of a point that was not simulated has that as its status, and least_s. The output does not
  * depend on the number of workers. Units: seconds. Errors: status.h.
  */
-#ifndef SEARCH_H
-#define SEARCH_H
+#pragma once
 
 #include "faces/ranking.h"
 #include "faces/sweep_file.h"
@@ -32,5 +31,3 @@ int search_matches(const struct sweep_file *file, const struct ranking *ranking,
  * WORKERS_STOPPED after an early end. */
 int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struct ranking *ranking,
                struct status *st);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Units: none. Errors: status.h. Ownership: the caller's struct, freed with seats_free(), safe when zeroed.
  */
-#ifndef SEATS_H
-#define SEATS_H
+#pragma once
 
 #include "notation/axes.h"
 #include "settings/settings.h"
@@ -28,5 +27,3 @@ void seats_free(struct seats *seats);
 
 /* Do the meshes of two seats have the same sizes? */
 bool seats_alike(const struct seats *seats, int a, int b);
-
-#endif

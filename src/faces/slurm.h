@@ -10,13 +10,10 @@
  *
  * Errors: STATUS_INPUT, STATUS_IO. Ownership: nothing is kept.
  */
-#ifndef SLURM_H
-#define SLURM_H
+#pragma once
 
 #include "settings/settings.h"
 
 /* Writes the script of --slurm; prints how to submit it or, with --submit, executes that command and does not
  * return. */
 int slurm_write(const struct grid *grid, struct status *st);
-
-#endif

@@ -17,8 +17,7 @@
  * Ownership: the caller's structs. An open file is closed by sweep_file_commit() or sweep_file_abandon(),
  * which keeps the rows so far; a reader by sweep_reader_close(). All are safe on a zeroed struct.
  */
-#ifndef SWEEP_FILE_H
-#define SWEEP_FILE_H
+#pragma once
 
 #include "base/csv.h"
 #include "settings/settings.h"
@@ -87,5 +86,3 @@ int sweep_file_flush(struct sweep_file *file, struct status *st);
 
 int sweep_file_commit(struct sweep_file *file, struct status *st);
 void sweep_file_abandon(struct sweep_file *file);
-
-#endif

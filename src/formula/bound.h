@@ -23,8 +23,7 @@
  *
  * Units: bytes, seconds. Errors: STATUS_NOMEM. Ownership: everything is borrowed.
  */
-#ifndef ICISIM_BOUND_H
-#define ICISIM_BOUND_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ struct bound_case {
 };
 
 int bound_find(const struct bound_case *c, double *bound_s, struct status *st);
-
-#endif

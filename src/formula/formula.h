@@ -11,8 +11,7 @@
  *
  * Units: bytes, seconds, bytes per second. Errors: none, NaN. Ownership: nothing is kept.
  */
-#ifndef ICISIM_FORMULA_H
-#define ICISIM_FORMULA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ extern const struct formula formula_rules[];
  * NaN if there is none. formula_exact_s(): the exact time alone. */
 const char *formula_find(const struct formula list[], const struct formula_case *c, double *time_s);
 double formula_exact_s(const struct formula_case *c);
-
-#endif

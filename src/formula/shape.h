@@ -2,8 +2,7 @@
 /* Private to formula/. */
 /* The properties of a case on which the closed forms depend: the op, and the number and shape of the
  * rings. */
-#ifndef ICISIM_FORMULA_SHAPE_H
-#define ICISIM_FORMULA_SHAPE_H
+#pragma once
 
 #include <math.h>
 
@@ -58,5 +57,3 @@ static inline double chunk_bytes(const struct formula_case *c, int64_t n)
 double broadcast_pipelined_s(const struct formula_case *c, const struct shape *shape);
 double broadcast_scattered_s(const struct formula_case *c, const struct shape *shape);
 double point_to_point_s(const struct formula_case *c, const struct shape *shape);
-
-#endif

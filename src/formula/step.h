@@ -18,8 +18,7 @@
  *
  * Units: operations per byte, tokens per chip, chips. Errors: none. Ownership: plain numbers.
  */
-#ifndef ICISIM_STEP_H
-#define ICISIM_STEP_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ static inline double step_tokens_of_both(double alpha, double width, int axes, i
 {
     return (summed ? 4 : 1) * alpha * alpha / (axes * tp_axes * width);
 }
-
-#endif

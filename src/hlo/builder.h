@@ -18,8 +18,7 @@
  * Units: elements. Errors: shapes that do not fit are a caller's bug (assert); a failed allocation sticks in
  * the module (module_close()). Ownership: builder_free(); module and axes are borrowed.
  */
-#ifndef ICISIM_BUILDER_H
-#define ICISIM_BUILDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -157,5 +156,3 @@ int32_t build_look_up(struct builder *b, const int64_t table[], int n, int32_t i
 int32_t build_block(struct builder *b, int32_t a, int dim, int64_t length, int32_t start);
 /* The device's own block of a dim that all devices of the list hold in full. */
 int32_t build_own_block(struct builder *b, int32_t a, const struct axis_list *over, int dim);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to hlo/. */
 /* builder_add: shared by the files of the builder. */
-#ifndef BUILDER_ADD_H
-#define BUILDER_ADD_H
+#pragma once
 
 #include "hlo/builder.h"
 
@@ -18,5 +17,3 @@ void builder_over_axes(struct builder *b, int32_t made, const struct axis_list *
 /* Shape of a type and dims; of the same type as a value. */
 int32_t builder_shape(struct builder *b, enum dtype_id dtype, const int64_t dim[], int dims);
 int32_t builder_like(struct builder *b, int32_t value, const int64_t dim[], int dims);
-
-#endif

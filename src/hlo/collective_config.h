@@ -5,13 +5,10 @@
  *
  * Units: none. Errors: none; a schedule that is not understood is not followed. Ownership: plain values.
  */
-#ifndef ICISIM_HLO_COLLECTIVE_CONFIG_H
-#define ICISIM_HLO_COLLECTIVE_CONFIG_H
+#pragma once
 
 #include "collective/config.h"
 #include "hlo/module.h"
 
 /* The configuration of a collective: its own, or that of the fusion around it. */
 bool collective_config_of(const struct module *module, int32_t collective, struct collective_config *config);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Units: none. Errors: -1 for instructions that do not communicate. Ownership: plain values.
  */
-#ifndef ICISIM_COMMUNICATION_H
-#define ICISIM_COMMUNICATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ bool module_on_sparse_core(const struct module *module, int32_t instruction);
 
 /* Does it communicate with other slices: send, recv? */
 bool module_has_slices(const struct module *module);
-
-#endif

@@ -22,8 +22,7 @@
  *
  * Units: operations, bytes. Errors: none. Ownership: plain values.
  */
-#ifndef ICISIM_COST_H
-#define ICISIM_COST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ double module_estimated_cycles(const struct module *module, int32_t instruction)
 
 /* A number of a backend_config by its key; NaN if it is not there. */
 double module_config_number(const struct module *module, int32_t instruction, const char *key);
-
-#endif

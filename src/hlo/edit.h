@@ -14,8 +14,7 @@
  * Units: none. Errors: status.h; a failed allocation sticks in the module until edit_close(). Ownership:
  * edit_close() frees the edit, also after an error; the modules are the caller's.
  */
-#ifndef ICISIM_EDIT_H
-#define ICISIM_EDIT_H
+#pragma once
 
 #include "hlo/module.h"
 
@@ -56,5 +55,3 @@ int32_t edit_shape(struct edit *edit, int32_t shape);
 void edit_attributes(struct edit *edit, int32_t instruction, bool labels);
 /* Copies one attribute, if it is there. */
 void edit_attribute(struct edit *edit, int32_t instruction, enum attribute_key key);
-
-#endif

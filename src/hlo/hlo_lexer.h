@@ -11,8 +11,7 @@
  * wrong". An unexpected end of the text is a fault of its own: the text is cut off. Ownership: the text is
  * borrowed; spans point into it.
  */
-#ifndef ICISIM_HLO_LEXER_H
-#define ICISIM_HLO_LEXER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ static inline bool span_is(struct span span, const char *word)
            word[span.length] == '\0';
 }
 struct span span_trim(struct span span);
-
-#endif

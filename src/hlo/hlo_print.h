@@ -7,13 +7,10 @@
  *
  * Units: none. Errors: STATUS_IO for a file that cannot be written. Ownership: the file is the caller's.
  */
-#ifndef ICISIM_HLO_PRINT_H
-#define ICISIM_HLO_PRINT_H
+#pragma once
 
 #include <stdio.h>
 
 #include "hlo/module.h"
 
 int hlo_print(const struct module *module, FILE *out, struct status *st);
-
-#endif

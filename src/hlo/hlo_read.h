@@ -17,8 +17,7 @@
  * Units: none. Errors: STATUS_INPUT with FILE:LINE:COLUMN, what is wrong and what would be right; STATUS_IO.
  * Ownership: the module is the caller's, to be freed in any case; texts are borrowed.
  */
-#ifndef ICISIM_HLO_READ_H
-#define ICISIM_HLO_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ int hlo_load(struct module *module, const char *path, const char *trips, char fo
  * optimizations) that jit made, the largest of these. Prints in a line which one that is, and the others;
  * prints nothing if there is only one. */
 int hlo_list_dump(const char *path, FILE *out, struct status *st);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Units: none. Errors: STATUS_INPUT through the lexer's status. Ownership: hlo_read() sets it up and frees it.
  */
-#ifndef ICISIM_HLO_READER_H
-#define ICISIM_HLO_READER_H
+#pragma once
 
 #include "base/lookup.h"
 #include "hlo/hlo_lexer.h"
@@ -46,5 +45,3 @@ int64_t hlo_given_trips(const struct hlo_reader *reader, struct span name);
 int32_t hlo_find_instruction(const struct hlo_reader *reader, struct span name);
 int32_t hlo_find_computation(const struct hlo_reader *reader, struct span name);
 int hlo_name_computation(struct hlo_reader *reader, struct span name, int32_t computation);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Units: FLOPs, bytes. Errors: none. Ownership: plain values.
  */
-#ifndef ICISIM_KERNEL_H
-#define ICISIM_KERNEL_H
+#pragma once
 
 #include "hlo/cost.h"
 
@@ -24,5 +23,3 @@ bool kernel_is_attention(const struct module *module, int32_t instruction);
 /* `hbm_bytes`: the bytes of its operands and results that are in HBM. q and k are taken to be the first two
  * floating-point operands of rank 3 or more; without them only the bytes count. */
 struct cost kernel_attention_cost(const struct module *module, int32_t instruction, double hbm_bytes);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Units: bytes. Errors: none. Ownership: plain values. Defined in live_range.c.
  */
-#ifndef ICISIM_LAYOUT_H
-#define ICISIM_LAYOUT_H
+#pragma once
 
 #include "hlo/module.h"
 
@@ -22,5 +21,3 @@ enum space { SPACE_HBM = 0, SPACE_VMEM = 1, SPACE_CMEM = 3, SPACE_HOST = 5 };
 int layout_space(const struct module *module, int32_t shape);
 /* The bytes of its buffer, padded; 0 for a tuple, token or opaque shape. */
 double layout_bytes(const struct module *module, int32_t shape);
-
-#endif

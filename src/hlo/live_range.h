@@ -26,8 +26,7 @@
  * Units: points in time, from 0. Errors: out of memory; calls more than 1000 deep. Ownership: the caller's struct,
  * freed with live_ranges_free().
  */
-#ifndef ICISIM_LIVE_RANGE_H
-#define ICISIM_LIVE_RANGE_H
+#pragma once
 
 #include "hlo/module.h"
 
@@ -46,5 +45,3 @@ struct live_ranges {
 
 int live_ranges_find(const struct module *module, struct live_ranges *live, struct status *st);
 void live_ranges_free(struct live_ranges *live);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Units: bytes. Errors: out of memory, calls too deep, source tables that cannot be read. Ownership: a plain value.
  */
-#ifndef ICISIM_MEMORY_ANALYSIS_H
-#define ICISIM_MEMORY_ANALYSIS_H
+#pragma once
 
 #include "hlo/source.h"
 
@@ -39,5 +38,3 @@ struct memory_analysis {
 };
 
 int memory_analyse(const struct module *module, struct memory_analysis *memory, struct status *st);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * Units: bytes. Errors: status.h. Ownership: the caller's struct, freed with module_free(), safe when zeroed.
  */
-#ifndef ICISIM_MODULE_H
-#define ICISIM_MODULE_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -319,5 +318,3 @@ int module_need_trips(const struct module *module, int32_t loop, int64_t *trips,
 /* How often each computation runs in one run of the module: runs[computations]. Computations that are only applied to
  * elements do not run by themselves. All branches of a conditional count. Errors: unknown trip counts. */
 int module_executions(const struct module *module, double runs[], struct status *st);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Units: none. Errors: STATUS_INPUT, "INSTRUCTION: what is wrong". Ownership: nothing is kept.
  */
-#ifndef ICISIM_MODULE_CHECK_H
-#define ICISIM_MODULE_CHECK_H
+#pragma once
 
 #include "hlo/module.h"
 
@@ -26,5 +25,3 @@ int check_product(const struct module *module, int32_t instruction, struct statu
 
 /* Are two shapes equal, apart from their layouts? */
 bool shape_alike(const struct module *module, int32_t a, int32_t b);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Units: none. Errors: the index of an unknown opcode is -1. Ownership: a constant table.
  */
-#ifndef ICISIM_OPCODE_H
-#define ICISIM_OPCODE_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -222,5 +221,3 @@ static inline bool opcode_is_renaming(enum opcode opcode)
 
 /* The opcode with a name of `length` characters; -1: there is none. */
 int opcode_by_name(const char *name, int length);
-
-#endif

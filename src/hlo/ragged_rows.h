@@ -6,8 +6,7 @@
  *
  * Units: rows. Errors: status.h. Ownership: the caller's struct, freed with ragged_rows_free(), safe when zeroed.
  */
-#ifndef ICISIM_RAGGED_H
-#define ICISIM_RAGGED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ int ragged_rows_turned(const struct ragged_rows *rows, const int member[], struc
 
 /* "6,3,5,4"; the caller frees it; NULL if memory is out. */
 char *ragged_rows_print(const struct ragged_rows *rows);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Units: none. Errors: false if the value is unknown. Ownership: plain values, nothing is allocated.
  */
-#ifndef ICISIM_SCALAR_H
-#define ICISIM_SCALAR_H
+#pragma once
 
 #include "hlo/module.h"
 
@@ -34,5 +33,3 @@ bool scalar_find(struct scalar_place *place, int32_t instruction, int32_t elemen
 
 /* The values of a scalar on all partitions, if each looks its own up in a table by its number; NULL: it does not. */
 const int64_t *scalar_table(const struct module *module, int32_t instruction);
-
-#endif

@@ -16,8 +16,7 @@
  * Units: lines from 1. Errors: out of memory; unknown texts are "". Ownership: the caller's struct, freed
  * with sources_free(), safe when zeroed; it points into the module.
  */
-#ifndef ICISIM_SOURCE_H
-#define ICISIM_SOURCE_H
+#pragma once
 
 #include "hlo/module.h"
 
@@ -40,5 +39,3 @@ void sources_free(struct sources *sources);
 char *source_line(const struct sources *sources, int32_t instruction, char text[static SOURCE_TEXT]);
 /* "jit(step)/while/body/dot_general". Returns `text`. */
 char *source_op_name(const struct module *module, int32_t instruction, char text[static SOURCE_TEXT]);
-
-#endif

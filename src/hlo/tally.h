@@ -12,8 +12,7 @@
  * once. Ownership: the caller's struct, freed with tally_free(), safe when
  * zeroed.
  */
-#ifndef ICISIM_TALLY_H
-#define ICISIM_TALLY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ void tally_free(struct tally *tally);
 /* The groups of a collective: "dp,tp" if they are over mesh axes, mesh['dp'=4,'tp'=2] {'dp','tp'}; other
  * groups as written. Returns `text`. */
 char *tally_axes(const struct module *module, int32_t instruction, char text[static TALLY_AXES]);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Units: operations. Errors: STATUS_INPUT for a window or labels that do not fit the shapes. Ownership: none.
  */
-#ifndef ICISIM_WINDOW_H
-#define ICISIM_WINDOW_H
+#pragma once
 
 #include "hlo/module.h"
 
@@ -15,5 +14,3 @@
  * element of the input: taps that fall on padding or between dilated elements multiply nothing. 0 after an error. */
 int window_convolution_flops(const struct module *module, int32_t instruction, double *flops,
                              struct status *st);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Units: none. Errors: STATUS_INPUT, STATUS_LIMIT above ASSIGNMENTS_MAX. Ownership: assignments_free(), safe on a zeroed struct.
  */
-#ifndef ICISIM_ASSIGNMENTS_H
-#define ICISIM_ASSIGNMENTS_H
+#pragma once
 
 #include "machine/boxes.h"
 #include "notation/axes.h"
@@ -46,5 +45,3 @@ bool assignments_is_open_mesh(const char *mesh);
 int assignments_find(struct assignments *assignments, const struct chip *chip,
                      const struct assignments_query *query, struct status *st);
 void assignments_free(struct assignments *assignments);
-
-#endif

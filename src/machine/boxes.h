@@ -5,8 +5,7 @@
  *
  * Units: none. Errors: status.h. Ownership: the caller's array.
  */
-#ifndef ICISIM_BOXES_H
-#define ICISIM_BOXES_H
+#pragma once
 
 #include "machine/chip.h"
 
@@ -29,5 +28,3 @@ char *box_print(const struct box *box, const struct chip *chip, char text[static
 /* The most cubic slice of a number of chips that the cloud offers. Errors: there is none; the message names
  * the nearest numbers of chips. */
 int boxes_offered(const struct chip *chip, int chips, struct box *box, struct status *st);
-
-#endif

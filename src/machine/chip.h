@@ -44,8 +44,7 @@
  * Errors: STATUS_INPUT with file:line:column. Ownership: the caller's struct, freed with chip_free(), safe on
  * a zeroed one; the texts of facts live until then. A copy of the struct shares them with the original.
  */
-#ifndef ICISIM_CHIP_H
-#define ICISIM_CHIP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -183,5 +182,3 @@ double chip_attention_efficiency(const struct chip *chip, double width, double c
  * any other shape, or without wraps. */
 int chip_slice(const struct chip *chip, const char *shape, const char *wrap, struct slice *slice,
                struct status *st);
-
-#endif

@@ -12,8 +12,7 @@
  * Units: shares of the original speed. Errors: STATUS_INPUT, naming the chip or link that does not exist.
  * Ownership: the slice's.
  */
-#ifndef ICISIM_DEFECTS_H
-#define ICISIM_DEFECTS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -25,5 +24,3 @@ int defects_read_chips(struct slice *slice, const char *text, struct status *st)
 
 /* Prints a line for each link and each chip with a defect. */
 void defects_show(const struct slice *slice, FILE *out);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * Units: none. Errors: none. Ownership: the caller's array.
  */
-#ifndef ICISIM_DEVICE_TRAYS_H
-#define ICISIM_DEVICE_TRAYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@
  * them into a mesh with these axes. Returns false if JAX has no special order for them and lays the axes
  * (mesh_layout.h). */
 bool device_trays_order(const struct slice *slice, const struct axes *axes, int cores, int32_t chip[]);
-
-#endif

@@ -28,8 +28,7 @@
  * Units: none. Errors: status.h. Ownership: the caller's structs, freed with mesh_free() and ring_free(); the
  * slice is borrowed.
  */
-#ifndef ICISIM_MESH_H
-#define ICISIM_MESH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -195,5 +194,3 @@ int mesh_show(const struct mesh *mesh, const struct axis_list *list, const struc
 
 /* Invariants: the numbering is a permutation, and every group of a ring has each position once. */
 int mesh_check(const struct mesh *mesh, struct status *st);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * Units: none; strides are in links. Errors: status.h. Ownership: plain values.
  */
-#ifndef ICISIM_MESH_LAYOUT_H
-#define ICISIM_MESH_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -64,5 +63,3 @@ char *mesh_layout_print(const struct mesh_layout *layout, const struct slice *sl
 enum { MESH_LAYOUT_LINES = AXES_MAX * SLICE_AXES };
 int mesh_layout_lines(const struct mesh_layout *layout, const struct axis_list *list,
                       struct side line[static MESH_LAYOUT_LINES]);
-
-#endif

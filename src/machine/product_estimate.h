@@ -21,8 +21,7 @@
  * Units: cycles, bytes; `load` cycles for 128 x 128 elements, `results` cycles for 1024 of them, `hbm` bytes
  * per cycle, all for a whole device. Errors: none. Ownership: plain values.
  */
-#ifndef ICISIM_PRODUCT_ESTIMATE_H
-#define ICISIM_PRODUCT_ESTIMATE_H
+#pragma once
 
 struct product_rule {
     double fixed_cycles; /* 0: there is no rule */
@@ -47,5 +46,3 @@ struct product_cycles product_estimate(const struct product_rule *rule, const st
 
 /* Elements of a matrix, padded to tiles of 8 x 128 in the better orientation. */
 double product_padded(double rows, double columns);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Units: none. Errors: status.h. Ownership: the caller's struct, freed with ring_set_free(), safe on a zeroed one.
  */
-#ifndef ICISIM_RING_SET_H
-#define ICISIM_RING_SET_H
+#pragma once
 
 #include "machine/mesh.h"
 #include "machine/schedule.h"
@@ -52,5 +51,3 @@ int ring_set_piece(const struct ring_set *set, const struct slice *slice, int ch
 
 /* Links of the longest step of any ring, closing steps excluded. */
 int ring_set_edge_links(const struct ring_set *set);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * Units: in the names. Errors: a dtype without a peak is STATUS_INPUT. Ownership: a plain value; the chip is borrowed.
  */
-#ifndef ICISIM_ROOFLINE_H
-#define ICISIM_ROOFLINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -85,5 +84,3 @@ double roofline_memory_s(const struct roofline *roofline, double hbm_bytes);
 double roofline_loop_hbm_Bps(const struct roofline *roofline); /* of the chip */
 double roofline_loop_s(const struct roofline *roofline, double hbm_bytes);
 double roofline_loop_overhead_s(const struct roofline *roofline);
-
-#endif

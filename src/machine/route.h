@@ -13,8 +13,7 @@
  * Units: hops count links. Errors: a negative value if a route leaves the slice; STATUS_INPUT if live links
  * do not lead to the destination. Ownership: the caller's arrays.
  */
-#ifndef ICISIM_ROUTE_H
-#define ICISIM_ROUTE_H
+#pragma once
 
 #include "machine/slice.h"
 
@@ -55,5 +54,3 @@ int route_walk(const struct slice *slice, int chip, const struct hop hop[], int 
 /* Prints one hop, "y+1"; returns `text`. */
 enum { HOP_TEXT = 16 };
 char *hop_print(struct hop hop, char text[static HOP_TEXT]);
-
-#endif

@@ -10,8 +10,7 @@
  * Units: elements. Errors: STATUS_INPUT for an unknown name; the message lists the known ones. Ownership:
  * none.
  */
-#ifndef ICISIM_SCHEDULE_H
-#define ICISIM_SCHEDULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,5 +85,3 @@ static inline int64_t chunk_elements(int64_t elements, int64_t n)
 {
     return (elements + n - 1) / n;
 }
-
-#endif

@@ -16,8 +16,7 @@
  * Units: in the names; bandwidths are one-way. Errors: status.h. Ownership: the caller's struct;
  * slice_init() allocates nothing, slice_free() frees what slice_set_link() and its like made.
  */
-#ifndef ICISIM_SLICE_H
-#define ICISIM_SLICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -185,5 +184,3 @@ double slice_bisection_Bps(const struct slice *slice);
 
 /* Invariants: the table agrees with the topology, the far end of every link has a link back, counts agree. */
 int slice_check(const struct slice *slice, struct status *st);
-
-#endif

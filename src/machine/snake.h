@@ -5,8 +5,7 @@
  *
  * Units: none. Errors: status.h. Ownership: the caller's array.
  */
-#ifndef SNAKE_H
-#define SNAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@
  * ...; closed[i] means that the ends of side i are neighbours (two points always are). The path closes if a
  * side has an even length; with only odd sides it stays open. */
 int snake_order(int sides, const int n[], const bool closed[], int32_t order[], struct status *st);
-
-#endif

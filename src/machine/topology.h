@@ -11,8 +11,7 @@
  *
  * Units: hops count links. Errors: none. Ownership: constant; arrays are the caller's.
  */
-#ifndef TOPOLOGY_H
-#define TOPOLOGY_H
+#pragma once
 
 #include "machine/route.h"
 #include "machine/slice.h"
@@ -40,5 +39,3 @@ struct topology {
 /* All topologies, up to NULL; the first is used if a shape names none. The list is in topologies.c. */
 extern const struct topology *const topologies[];
 extern const struct topology topology_torus, topology_twisted; /* torus.c, twisted.c */
-
-#endif

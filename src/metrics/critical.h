@@ -16,8 +16,7 @@
  * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with critical_free(), safe when
  * zeroed; the waits are borrowed.
  */
-#ifndef ICISIM_CRITICAL_H
-#define ICISIM_CRITICAL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -55,5 +54,3 @@ void critical_free(struct critical *critical);
 /* The send that stands for an op in the count `sends`: the exposed one, or else the one that arrives last;
  * chip -1 if the op does not count. */
 struct cell critical_send(const struct critical *critical, int32_t op);
-
-#endif

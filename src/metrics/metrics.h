@@ -14,8 +14,7 @@
  *
  * Units: in the names. Errors: status.h. Ownership: the caller's struct, nothing allocated.
  */
-#ifndef ICISIM_METRICS_H
-#define ICISIM_METRICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ int metrics_compute(struct metrics *metrics, const struct metrics_run *run, stru
 
 /* Bytes over each link, [slice_link_ids], the caller's to free(); NULL after a failure. */
 double *metrics_link_bytes(const struct program *program, struct status *st);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names in reports for the parts of a program: the step of a stage, the route of a send. */
-#ifndef NAMES_H
-#define NAMES_H
+#pragma once
 
 #include "program/program.h"
 
@@ -19,5 +18,3 @@ char *names_op_route(const struct program *program, int32_t op, int chip, char t
 
 /* Links on the route of a send. */
 int names_links(const struct program *program, int32_t op, int chip);
-
-#endif

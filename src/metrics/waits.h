@@ -19,8 +19,7 @@
  * Units: seconds, as in the trace. Errors: status.h; a trace without single times is STATUS_INPUT.
  * Ownership: the caller's struct, freed with waits_free(), safe when zeroed; program, fold and trace are borrowed.
  */
-#ifndef ICISIM_WAITS_H
-#define ICISIM_WAITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -113,5 +112,3 @@ struct cell waits_last(const struct waits *waits, int32_t chip);
 
 /* The op behind the end of a chip's last cell: that cell, or, if it is a join, the cause of the join. */
 struct cause waits_of_end(const struct waits *waits, struct cell last);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Units: elements. Errors: status.h. Ownership: the caller's struct; the model in it is freed with model_free().
  */
-#ifndef ICISIM_CHAIN_H
-#define ICISIM_CHAIN_H
+#pragma once
 
 #include "model/model.h"
 #include "notation/expr.h"
@@ -45,5 +44,3 @@ char *chain_explain(const struct module *module, char *text, size_t room);
  * compares every device's part of the output with the plain product, exactly. For small shapes (expr_scale).
  * Errors: STATUS_CHECK with the first difference. */
 int chain_verify(const struct chain *chain, const struct module *module, uint64_t seed, struct status *st);
-
-#endif

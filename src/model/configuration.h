@@ -6,8 +6,7 @@
  * Units: none. Errors: STATUS_INPUT, STATUS_NOMEM.
  * Ownership: nodes and texts are the documents', which outlive the configuration; configuration_free() is safe on a zeroed one.
  */
-#ifndef ICISIM_CONFIGURATION_H
-#define ICISIM_CONFIGURATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void configuration_print_layers(const struct configuration *config, int64_t ff, 
 
 /* Prints the names that have not been read, as YAML comments. */
 void configuration_print_unread(const struct configuration *config, FILE *out);
-
-#endif

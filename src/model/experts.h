@@ -13,8 +13,7 @@
  * Units: rows, elements. Errors: status.h for the file; while building, they stick in the builder (tensor.h).
  * Ownership: what is allocated is the model's.
  */
-#ifndef EXPERTS_H
-#define EXPERTS_H
+#pragma once
 
 #include "model/front.h"
 
@@ -95,5 +94,3 @@ int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows,
 /* The computations without an exchange of rows, and by a loop; *left becomes the loop's flag after its last trip. */
 int32_t experts_without_rows(struct experts *x, const struct given *g);
 int32_t experts_by_loop(struct experts *x, const struct given *g, int32_t *left);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Units: rows. Errors: status.h. Ownership: the caller's struct, freed with experts_loads_free(), safe when zeroed.
  */
-#ifndef ICISIM_EXPERTS_LOAD_H
-#define ICISIM_EXPERTS_LOAD_H
+#pragma once
 
 #include "model/model.h"
 
@@ -32,5 +31,3 @@ void experts_loads_free(struct experts_loads *loads);
 
 /* The load with most rows kept; of equal ones the first. */
 const struct load *experts_hottest(const struct load load[], int count);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Errors: with file, line and column. Ownership: nodes are borrowed while a model is built.
  */
-#ifndef FRONT_H
-#define FRONT_H
+#pragma once
 
 #include "base/document.h"
 #include "model/model.h"
@@ -81,5 +80,3 @@ void front_apply(struct builder *b, int function, struct tensor *tensor);
 
 /* exp(x - max x) / its sum, over the last dim of a value. */
 int32_t front_softmax(struct builder *b, int32_t x);
-
-#endif

@@ -22,8 +22,7 @@
  *
  * Units: none. Errors: an opcode without a rule, which sticks in the builder (tensor.h). Ownership: the caller's arrays.
  */
-#ifndef ICISIM_GRADIENT_H
-#define ICISIM_GRADIENT_H
+#pragma once
 
 #include "hlo/builder.h"
 
@@ -38,5 +37,3 @@ struct gradient {
 
 /* Gradients of a scalar result, or of any result with its cotangent as `seed` (-1: 1). */
 void gradient_append(struct builder *b, int32_t result, int32_t seed, struct gradient gradient[], int count);
-
-#endif

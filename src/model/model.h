@@ -12,8 +12,7 @@
  *
  * Units: elements. Errors: status.h. Ownership: the caller's struct, freed with model_free(), safe when zeroed.
  */
-#ifndef ICISIM_MODEL_H
-#define ICISIM_MODEL_H
+#pragma once
 
 #include "base/status.h"
 #include "compile/pass.h"
@@ -174,5 +173,3 @@ int model_close(struct model *model, struct status *st);
  * cotangent of the output and is named d and the output's name. */
 int model_end(struct model *model, const char *name, const struct tensor *output, bool backward,
               struct status *st);
-
-#endif

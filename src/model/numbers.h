@@ -7,8 +7,7 @@
  *
  * Errors: STATUS_CHECK if they do not agree. Ownership: the caller's arrays; `out` is freed after a failure.
  */
-#ifndef ICISIM_NUMBERS_H
-#define ICISIM_NUMBERS_H
+#pragma once
 
 #include "base/document.h"
 #include "model/model.h"
@@ -33,5 +32,3 @@ int numbers_expected(const char *file, const struct model_tensor *output, struct
  * `relative`. */
 int numbers_run(const struct model *model, const struct module *module, const struct array in[],
                 double relative, struct array out[], struct status *st);
-
-#endif

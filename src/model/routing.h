@@ -20,8 +20,7 @@
  * Units: tokens, entries. Errors: with file, line and column. Ownership: the caller's struct, freed with routing_free(), after a
  * failure, too; safe when zeroed.
  */
-#ifndef ROUTING_H
-#define ROUTING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -96,5 +95,3 @@ void dispatch_free(struct dispatch *dispatch);
  * those from size * part / parts on, without gaps and those that are dropped. */
 int dispatch_part(struct dispatch *part, const struct dispatch *whole, int number, int parts,
                   struct status *st);
-
-#endif

@@ -15,8 +15,7 @@
  * fault stays in the builder's status; operations after it append nothing, and model_close() fails. Ownership: plain
  * values; instructions are the builder's.
  */
-#ifndef ICISIM_TENSOR_H
-#define ICISIM_TENSOR_H
+#pragma once
 
 #include "base/status.h"
 #include "hlo/builder.h"
@@ -102,5 +101,3 @@ struct tensor tensor_sum(struct builder *b, const struct tensor *t, unsigned dim
 
 /* Multiplies by a number. */
 struct tensor tensor_scale(struct builder *b, const struct tensor *t, double factor);
-
-#endif

@@ -25,8 +25,7 @@
  *
  * Units: elements, tokens. Errors: status.h, with the place in the file. Ownership: plain values.
  */
-#ifndef ICISIM_TRANSFORMER_H
-#define ICISIM_TRANSFORMER_H
+#pragma once
 
 #include "model/experts.h"
 
@@ -172,5 +171,3 @@ double transformer_parameters(const struct transformer *t, bool all);
 
 /* Memory and flops of a step, with the weights of `ahead` layers prefetched. */
 void transformer_size(const struct transformer *t, int ahead, struct model_size *size);
-
-#endif

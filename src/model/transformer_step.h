@@ -6,8 +6,7 @@
  * Units: elements. Errors: they stick in the builder (tensor.h), except those of step_open_experts(). Ownership: the
  * structs are transformer_step.c's.
  */
-#ifndef TRANSFORMER_STEP_H
-#define TRANSFORMER_STEP_H
+#pragma once
 
 #include "model/transformer.h"
 
@@ -59,5 +58,3 @@ struct tensor step_loss(struct transformer_step *s, const struct tensor *x, cons
 
 /* softmax(q . k) . v, with q [tokens, heads * head_dim]. k and v may have fewer heads. */
 struct tensor step_attention(struct transformer_step *s, int64_t layer, const struct tensor qkv[3]);
-
-#endif

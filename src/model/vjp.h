@@ -10,8 +10,7 @@
  *
  * Units: none. Errors: they stick in the builder (tensor.h). Ownership: gradient.c's.
  */
-#ifndef VJP_H
-#define VJP_H
+#pragma once
 
 #include "hlo/builder.h"
 
@@ -50,5 +49,3 @@ int32_t vjp_operand(const struct vjp_rule *rule, int which);
 void vjp_give(struct vjp_rule *rule, int which, int32_t part);
 int vjp_changed_dim(const struct vjp_rule *rule, int64_t size[static BUILDER_DIMS],
                     int64_t was[static BUILDER_DIMS]);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Units: none. Errors: STATUS_INPUT with text and column. Ownership: plain values, nothing is allocated.
  */
-#ifndef ICISIM_AXES_H
-#define ICISIM_AXES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ void axes_count(const struct axes_digit digit[], int digits, int32_t number[]);
  * Within a group they are sorted by position along the list; groups are sorted by their coordinates
  * on the other axes. */
 void axis_list_groups(const struct axis_list *list, const struct axes *axes, int32_t device[]);
-
-#endif

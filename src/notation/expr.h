@@ -13,8 +13,7 @@
  *
  * Units: elements. Errors: STATUS_INPUT with the column and what would be right. Ownership: plain values.
  */
-#ifndef ICISIM_EXPR_H
-#define ICISIM_EXPR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ enum dtype_id expr_wider(enum dtype_id left, enum dtype_id right);
 
 /* Reduces every dim to at most `most`, or to the smallest size that its shards allow. */
 void expr_scale(struct expr *expr, const struct axes *axes, int64_t most);
-
-#endif

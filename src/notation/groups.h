@@ -20,8 +20,7 @@
  * Errors: STATUS_INPUT for groups that overlap, differ in size or leave a device out. Ownership: the caller's
  * struct, freed with groups_free(), safe when zeroed.
  */
-#ifndef ICISIM_GROUPS_H
-#define ICISIM_GROUPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -64,5 +63,3 @@ int groups_divide(const struct groups *outer, const struct groups *inner, struct
 
 /* Invariant: every device is in exactly one group. The error names a device that is not. */
 int groups_check(const struct groups *groups, int devices, struct status *st);
-
-#endif

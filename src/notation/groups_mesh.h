@@ -6,8 +6,7 @@
  * Errors: STATUS_INPUT through the cursor. Ownership: as in groups.h; also after an error the caller must
  * free the result.
  */
-#ifndef ICISIM_GROUPS_MESH_H
-#define ICISIM_GROUPS_MESH_H
+#pragma once
 
 #include "base/cursor.h"
 #include "notation/groups.h"
@@ -18,5 +17,3 @@ int groups_parse_order(struct cursor *c, int devices, int **member, int *members
 
 /* Reads the text after the word mesh: "['x'=2,'y'=4], device_ids=(...) {'x','y':(2)2}". */
 int groups_parse_mesh(struct cursor *c, int devices, struct groups *groups);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Units: none. Errors: STATUS_INPUT for an axis that is unknown or named twice. Ownership: plain values.
  */
-#ifndef ICISIM_SPEC_H
-#define ICISIM_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ char *spec_print(const struct spec *spec, const struct axes *axes, char text[sta
 
 /* Does the spec cut a dim over this axis? */
 bool spec_names_axis(const struct spec *spec, int axis);
-
-#endif

@@ -11,8 +11,7 @@
  * Ownership: the caller's struct, freed with array_free(), safe when zeroed. Functions that write an `out`
  * take it uninitialised and leave it freed after a failure.
  */
-#ifndef ICISIM_ARRAY_H
-#define ICISIM_ARRAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ void array_remove_dim(struct array *array, int dim);
 
 /* Joins n arrays one after another along `dim`; they have the same shape in all other dims. */
 int array_concat(int n, const struct array part[], int dim, struct array *out, struct status *st);
-
-#endif

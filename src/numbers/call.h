@@ -26,8 +26,7 @@
  *
  * Errors: STATUS_INPUT with what would be right. Ownership: call_free() frees pairs, groups and rows.
  */
-#ifndef ICISIM_CALL_H
-#define ICISIM_CALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,5 +113,3 @@ int call_source(const struct call *call, int n, int position);
 /* Do the dims of the call fit the blocks of a group? block[member[k]] is position k's of n. */
 int call_check(const struct call *call, int n, const int member[], const struct array block[],
                struct status *st);
-
-#endif

@@ -14,8 +14,7 @@
  * Errors: STATUS_INPUT with file:line:column. Ownership: the caller's structs, freed with case_free() and
  * cases_free(), safe when zeroed; blocks are arrays of axes_devices() that the caller frees.
  */
-#ifndef ICISIM_CASES_H
-#define ICISIM_CASES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -89,5 +88,3 @@ int case_result(const struct example *example, const struct array block[], struc
 
 /* Frees the blocks and the array that holds them. */
 void case_free_blocks(struct array *block, int devices);
-
-#endif

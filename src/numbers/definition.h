@@ -9,8 +9,7 @@
  *
  * Errors: STATUS_INPUT where the call does not fit the blocks. Ownership: the caller's arrays.
  */
-#ifndef ICISIM_DEFINITION_H
-#define ICISIM_DEFINITION_H
+#pragma once
 
 #include "base/status.h"
 #include "notation/groups.h"
@@ -21,5 +20,3 @@
  * call_result_dtype(). Sums are added in the order of positions. */
 int definition_apply(const struct call *call, const struct groups *groups, const struct array in[],
                      struct array out[], struct status *st);
-
-#endif

@@ -18,8 +18,7 @@
  * where the schedule is wrong. Ownership: the caller's struct, ended by evaluation_close(), safe when zeroed and
  * after a failure; example and mesh are borrowed and outlive it.
  */
-#ifndef ICISIM_EVALUATE_H
-#define ICISIM_EVALUATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -96,5 +95,3 @@ bool evaluation_is_even(const struct evaluation *evaluation);
  *
  * With groups the axes stay, as groups hold different results. */
 struct spec evaluate_out_spec(const struct example *example);
-
-#endif

@@ -19,8 +19,7 @@
  * Errors: STATUS_CHECK from program_check(), and for a source that changes;
  * STATUS_LIMIT above EXECUTE_EVENTS. Ownership: everything is the caller's.
  */
-#ifndef ICISIM_EXECUTE_H
-#define ICISIM_EXECUTE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ struct execute_options {
 
 /* Runs the memory's program on it. `options` may be NULL: late, seed 0. */
 int execute(struct memory *memory, const struct execute_options *options, struct status *st);
-
-#endif

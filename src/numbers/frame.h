@@ -9,8 +9,7 @@
  *   collective  needs all devices of a group at once (communicate.c)
  *   control     tuples, calls: it works on values as they are (interpret.c)
  */
-#ifndef FRAME_H
-#define FRAME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -74,5 +73,3 @@ int attention_run(struct frame *frame, int32_t instruction);
 /* Reports a failure at an instruction; returns STATUS_INPUT. */
 int interpret_fail(const struct module *module, int32_t instruction, struct status *st, const char *format,
                    ...) __attribute__((format(printf, 4, 5)));
-
-#endif

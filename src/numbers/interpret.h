@@ -12,8 +12,7 @@
  * write), for devices that diverge before a collective, and for arguments that do not have the
  * parameter's shape. Ownership: results are the caller's.
  */
-#ifndef ICISIM_INTERPRET_H
-#define ICISIM_INTERPRET_H
+#pragma once
 
 #include "base/status.h"
 #include "hlo/module.h"
@@ -30,5 +29,3 @@ struct interpretation {
 int interpret(const struct module *module, const struct array argument[], int parameters,
               struct interpretation *out, struct status *st);
 void interpretation_free(struct interpretation *interpretation);
-
-#endif

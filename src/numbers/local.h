@@ -10,8 +10,7 @@
  *
  * Errors: STATUS_INPUT. Ownership: plain values; arrays are the caller's.
  */
-#ifndef ICISIM_LOCAL_H
-#define ICISIM_LOCAL_H
+#pragma once
 
 #include "base/status.h"
 #include "numbers/array.h"
@@ -29,5 +28,3 @@ struct local {
 int local_parse(const char *text, struct local *local, struct status *st);
 
 int local_apply(const struct local *local, const struct array *block, struct array *out, struct status *st);
-
-#endif

@@ -8,8 +8,7 @@
  * Units: elements. Errors: STATUS_LIMIT above MEMORY_ELEMENTS in all. Ownership: the caller's struct, freed
  * with memory_free(), safe when zeroed; the program is borrowed and must not change.
  */
-#ifndef ICISIM_MEMORY_H
-#define ICISIM_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ int64_t memory_elements(const struct program *program, int chip, int32_t buffer)
  * buffer's name in `text`. */
 int memory_print_view(const struct program *program, const struct view *view, int vars, int at,
                       char text[static MEMORY_TEXT]);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * Units: elements. Errors: none; the call has been checked against the blocks (call_check()). Ownership: the caller's arrays.
  */
-#ifndef ICISIM_PACK_H
-#define ICISIM_PACK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ void pack_block(const struct call *call, int n, const int32_t order[], struct ar
 /* Reads the result of a device from its output buffer; its shape is already set. */
 void unpack_block(const struct call *call, int n, const int32_t order[], double buffer[],
                   struct array *result);
-
-#endif

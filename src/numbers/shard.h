@@ -8,8 +8,7 @@
  * Units: none. Errors: STATUS_INPUT for more entries than dims, or a dim that is not divisible. Ownership:
  * blocks are the caller's arrays, one a device in mesh order.
  */
-#ifndef ICISIM_SHARD_H
-#define ICISIM_SHARD_H
+#pragma once
 
 #include "base/status.h"
 #include "notation/spec.h"
@@ -28,5 +27,3 @@ int spec_assemble(const struct spec *spec, const struct axes *axes, const struct
  */
 int spec_check_replicas(const struct spec *spec, const struct axes *axes, const struct array block[],
                         double relative, struct status *st);
-
-#endif

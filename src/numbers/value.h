@@ -4,8 +4,7 @@
  * value: the result of an instruction on all devices: an array on each, or a tuple of values. Values are
  * shared and counted, so that tuples and calls copy no numbers.
  */
-#ifndef VALUE_H
-#define VALUE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ void value_drop(struct value *value); /* NULL is fine */
  * and is dropped. */
 struct value *value_merge(struct value *others, const struct value *from, const bool active[],
                           struct status *st);
-
-#endif

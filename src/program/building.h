@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to program/. */
 /* Helpers of the functions that append to a program's arrays: the first fault is kept, and arrays grow. */
-#ifndef PROGRAM_BUILDING_H
-#define PROGRAM_BUILDING_H
+#pragma once
 
 #include "base/grow.h"
 #include "program/program.h"
@@ -45,5 +44,3 @@ static inline int32_t program_fault(struct program *program, int code)
         (program)->array[(program)->count] = (element);                                                      \
         return (program)->count++;                                                                           \
     } while (0)
-
-#endif

@@ -18,8 +18,7 @@
  * failure or when zeroed. It must not be moved, since its program points at its slice. It keeps no pointer to
  * the original program.
  */
-#ifndef ICISIM_FOLD_H
-#define ICISIM_FOLD_H
+#pragma once
 
 #include "base/status.h"
 #include "machine/slice.h"
@@ -52,5 +51,3 @@ int fold_moved(const struct fold *fold, int from, int to, int chip);
 /* The number of chips simulated, and of all chips: "1 of 4096". Returns `text`. */
 enum { FOLD_TEXT = 72 };
 char *fold_print(const struct fold *fold, char text[static FOLD_TEXT]);
-
-#endif

@@ -24,8 +24,7 @@
  * Units: bytes, seconds. Bytes may be fractional (half of an odd chunk); payloads are whole elements.
  * Ownership: the caller's struct, freed with program_free(); the slice is borrowed and must outlive it.
  */
-#ifndef ICISIM_PROGRAM_H
-#define ICISIM_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -333,5 +332,3 @@ int program_check(const struct program *program, struct status *st);
 
 /* Prints the program as text for people, one op per line. */
 void program_dump(const struct program *program, FILE *out);
-
-#endif

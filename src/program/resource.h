@@ -15,8 +15,7 @@
  *
  * Ids: first the ids of the slice's links, then for each kind one id per chip. Units: bytes, seconds.
  */
-#ifndef ICISIM_RESOURCE_H
-#define ICISIM_RESOURCE_H
+#pragma once
 
 #include <math.h>
 
@@ -82,5 +81,3 @@ static inline double id_Bps(const struct slice *slice, int32_t id)
                ? slice_link_Bps(slice, id)
                : resource_Bps(slice, (enum resource_kind)(beyond / slice->chips), beyond % slice->chips);
 }
-
-#endif

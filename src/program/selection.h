@@ -8,8 +8,7 @@
  * Units: elements. Errors: STATUS_NOMEM. Ownership: the caller's struct, freed with selection_free(), safe
  * when zeroed.
  */
-#ifndef ICISIM_DATA_SELECTION_H
-#define ICISIM_DATA_SELECTION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ int64_t view_elements(const struct program *program, const struct view *view, in
  * combines `value` into them. A sum, a maximum or a minimum with a NaN is a NaN. */
 void selection_take(const struct selection *s, const double memory[], double value[]);
 void selection_put(const struct selection *s, double memory[], const double value[], enum combine combine);
-
-#endif

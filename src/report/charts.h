@@ -10,8 +10,7 @@
  *
  * Units: pixels. Errors: status.h. Ownership: nothing is kept.
  */
-#ifndef ICISIM_CHARTS_H
-#define ICISIM_CHARTS_H
+#pragma once
 
 #include "base/csv.h"
 #include "report/report.h"
@@ -25,5 +24,3 @@ int chart_torus(const struct job *job, const struct run *run, struct trace_part 
 enum { CHART_ROWS = 1000 };
 void chart_waterfalls(const struct csv_table *rows, FILE *out);
 void chart_scatters(const struct csv_table *rows, FILE *out);
-
-#endif

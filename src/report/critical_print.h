@@ -5,8 +5,7 @@
  *
  * Units: us. Errors: out of memory. Ownership: nothing is kept.
  */
-#ifndef ICISIM_CRITICAL_PRINT_H
-#define ICISIM_CRITICAL_PRINT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ void critical_say(const struct critical *critical, FILE *out);
 
 /* Prints the sentence, the chip's sends and how long each is exposed, its waits, and the path. */
 int critical_print(const struct critical *critical, FILE *out, struct status *st);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Units: bytes. Errors: those of the simulation. Ownership: plain values.
  */
-#ifndef ICISIM_CROSSOVER_H
-#define ICISIM_CROSSOVER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -34,5 +33,3 @@ int crossover_find(const struct point *a, const struct point *b, struct catalog 
 
 /* Prints lines like "# bidi-half overtakes bidi at 4.32 MB", with the names of a and b. */
 void crossover_print(const struct crossover *crossover, const char *a, const char *b, FILE *out);
-
-#endif

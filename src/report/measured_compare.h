@@ -11,8 +11,7 @@
  * Units: seconds, bytes. Errors: status.h. Ownership: the caller's struct, freed with measured_compare_free(), safe on a
  * zeroed one.
  */
-#ifndef ICISIM_MEASURED_COMPARE_H
-#define ICISIM_MEASURED_COMPARE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -45,5 +44,3 @@ int measured_compare_module(struct measured_compare *compare, const struct setti
 int measured_compare_print(const struct measured_compare *compare, int width, FILE *out, struct status *st);
 void measured_compare_write(const struct measured_compare *compare, struct csv_writer *csv);
 void measured_compare_free(struct measured_compare *compare);
-
-#endif

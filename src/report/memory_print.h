@@ -6,8 +6,7 @@
  *
  * Units: bytes. Errors: status.h. Ownership: nothing is kept.
  */
-#ifndef ICISIM_MEMORY_PRINT_H
-#define ICISIM_MEMORY_PRINT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@
 
 /* Prints the analysis of an HLO text; a text without a schedule is refused. */
 int memory_print(const struct listing *text, const struct chip *chip, FILE *out, struct status *st);
-
-#endif

@@ -9,8 +9,7 @@
  * Units: seconds; tables in us. Errors: out of memory. Ownership: the caller's struct, freed with
  * module_compare_free(), safe on a zeroed one; it keeps no pointers to the rows.
  */
-#ifndef ICISIM_MODULE_COMPARE_H
-#define ICISIM_MODULE_COMPARE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -33,5 +32,3 @@ int module_compare_add(struct module_compare *compare, int side, const struct mo
 /* Prints the entries that differ most, the largest slow-downs first. */
 int module_compare_print(struct module_compare *compare, FILE *out, struct status *st);
 void module_compare_free(struct module_compare *compare);
-
-#endif

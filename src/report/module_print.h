@@ -6,8 +6,7 @@
  *
  * Units: us in tables, SI units in the CSV. Errors: status.h. Ownership: nothing is kept.
  */
-#ifndef ICISIM_MODULE_PRINT_H
-#define ICISIM_MODULE_PRINT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -68,5 +67,3 @@ int experts_print(const struct job *job, const struct run *run, const struct mod
                   struct status *st);
 
 void module_write(const struct module_rows *rows, struct csv_writer *csv);
-
-#endif

@@ -11,8 +11,7 @@
  * Units: in the names. Errors: out of memory. Ownership: the caller's struct, freed with module_rows_free(), safe when
  * zeroed; the job is borrowed.
  */
-#ifndef ICISIM_MODULE_ROWS_H
-#define ICISIM_MODULE_ROWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -130,5 +129,3 @@ void row_groups_add(struct row_groups *groups, const char *const key[3], const s
 int row_groups_end(struct row_groups *groups, struct table *table, FILE *out, struct status *st);
 
 void amounts_add(struct amounts *sum, const struct amounts *more, double times);
-
-#endif

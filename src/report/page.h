@@ -10,8 +10,7 @@
  * Units: as in these. Errors: out of memory, and those of the embedded outputs. Ownership: the file stays the
  * caller's.
  */
-#ifndef ICISIM_PAGE_H
-#define ICISIM_PAGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -27,5 +26,3 @@ void page_begin(FILE *page);
 int page_run(FILE *page, const struct job *job, const struct run *run, int64_t index, struct status *st);
 /* The last: the CSV of all points. */
 int page_end(FILE *page, const char *rows, size_t bytes, struct status *st);
-
-#endif

@@ -27,8 +27,7 @@
  * picosecond. Errors: STATUS_INPUT (a trace without single times), STATUS_LIMIT (a run beyond 1e6 s),
  * STATUS_IO, STATUS_NOMEM. Ownership: nothing is kept; the file stays open.
  */
-#ifndef ICISIM_PERFETTO_H
-#define ICISIM_PERFETTO_H
+#pragma once
 
 #include <stdio.h>
 
@@ -59,5 +58,3 @@ struct perfetto_options {
  * `trace` as for waits_init(). */
 int perfetto_write(const struct program *program, const struct fold *fold, const struct trace *trace,
                    const struct perfetto_options *options, FILE *out, struct status *st);
-
-#endif

@@ -7,8 +7,7 @@
  * events_connect() adds events without one: arrows and counters. Times are whole picoseconds, so that printed
  * events nest exactly.
  */
-#ifndef PERFETTO_EVENTS_H
-#define PERFETTO_EVENTS_H
+#pragma once
 
 #include <math.h>
 
@@ -77,5 +76,3 @@ static inline int64_t picoseconds(double time_s)
 {
     return llround(time_s * 1e12);
 }
-
-#endif

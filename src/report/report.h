@@ -8,8 +8,7 @@
  *
  * Units: us and GB/s (1e9 bytes a second) in tables. Errors: status.h. Ownership: nothing is kept.
  */
-#ifndef ICISIM_REPORT_H
-#define ICISIM_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -65,5 +64,3 @@ int report_draws(const struct grid *grid, int draws, struct csv_writer *csv, boo
 
 /* Prints the values that all results share in one line: "all-gather of bf16 on v5e 4x4 (no wrap), ..." */
 void report_heading(const struct result result[], int results, FILE *out);
-
-#endif

@@ -15,8 +15,7 @@
  * Units: those of the second line. Errors: out of memory, which table_end() reports. Ownership: the caller's struct, freed
  * with table_end() or table_free(), safe on a zeroed one.
  */
-#ifndef ICISIM_TABLE_H
-#define ICISIM_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -57,5 +56,3 @@ void table_number(struct table *table, double value);
 /* Prints the table and frees it. */
 int table_end(struct table *table, FILE *out, struct status *st);
 void table_free(struct table *table);
-
-#endif

@@ -19,8 +19,7 @@
  * Units: bytes, seconds. Errors: STATUS_INPUT with file:line and the column.
  * Ownership: the caller's struct, freed with measured_free(), safe on a zeroed one; points borrow from it.
  */
-#ifndef ICISIM_MEASURED_H
-#define ICISIM_MEASURED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -65,5 +64,3 @@ bool measured_same(const struct measured_row *a, const struct measured_row *b);
 /* Adds the words of "all-gather --chip v5e --slice 4x4", with quotes as in a shell, to the settings of a
  * point. */
 int measured_arguments(struct settings *settings, const char *text, struct status *st);
-
-#endif

@@ -9,8 +9,7 @@
  * Units: every quantity is written with a unit (units.h). Errors: STATUS_INPUT, the text names the option.
  * Ownership: the table is constant; texts that a point gets are borrowed.
  */
-#ifndef ICISIM_OPTION_H
-#define ICISIM_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -145,5 +144,3 @@ int option_check(const struct point *point, enum op_set op, const char *name, st
 
 /* Initialises a point in which no option is given: every field has its fallback. */
 void point_init(struct point *point);
-
-#endif

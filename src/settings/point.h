@@ -9,8 +9,7 @@
  * Units: in the names. Errors: none here. Ownership: texts are borrowed from the settings that the point was
  * made from (settings.h) and live as long as they do.
  */
-#ifndef ICISIM_POINT_H
-#define ICISIM_POINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,5 +113,3 @@ struct point {
     struct point_run run;
     bool given[OPTIONS_MAX]; /* options that were given, including those without a field here */
 };
-
-#endif

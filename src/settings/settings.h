@@ -12,8 +12,7 @@
  * Units: values are text, as written. Errors: STATUS_INPUT, naming the option. Ownership: the caller's
  * struct, freed with settings_free(); points made from it must not be used after that.
  */
-#ifndef ICISIM_SETTINGS_H
-#define ICISIM_SETTINGS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -141,5 +140,3 @@ char *grid_command(const struct grid *grid, int64_t index);
 
 /* Index of a value in the list given for an option; -1 if it is not in the list. */
 int grid_find(const struct grid *grid, const struct option_row *option, const char *text);
-
-#endif

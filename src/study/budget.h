@@ -9,8 +9,7 @@
  *
  * Units: bytes, seconds. Errors: STATUS_LIMIT, with the number and what to do. Ownership: nothing is kept.
  */
-#ifndef BUDGET_H
-#define BUDGET_H
+#pragma once
 
 #include "base/stopwatch.h"
 #include "hlo/module.h"
@@ -40,5 +39,3 @@ int budget_run(const struct point *point, const struct program *program, struct 
 /* Checks the limits before a module is run with numbers: the values of its entry computation on all devices,
  * which live until it ends, and the multiplications of its products. */
 int budget_numbers(const struct point *point, const struct module *module, struct status *st);
-
-#endif

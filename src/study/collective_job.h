@@ -3,8 +3,7 @@
  * The workload "collective": one collective on one slice. collective_job.c reads its point; ring_choice.c
  * chooses its rings; collective_case.c collects the inputs of its formulas.
  */
-#ifndef WORKLOAD_COLLECTIVE_H
-#define WORKLOAD_COLLECTIVE_H
+#pragma once
 
 #include "base/dtype.h"
 #include "collective/choice.h"
@@ -68,5 +67,3 @@ enum { RAGGED_CHIPS = 1024 };
  * STATUS_LIMIT for groups of more than RAGGED_CHIPS, whose pairs no engine would see through. */
 int ragged_read(const char *text, int n, int64_t elements, const struct dtype *dtype, int64_t **pair_elements,
                 struct status *st);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Units: in the names. Errors: status.h; a model without experts, or whose routing is not drawn, is refused. Ownership: plain values.
  */
-#ifndef WORKLOAD_DRAWS_H
-#define WORKLOAD_DRAWS_H
+#pragma once
 
 #include "base/status.h"
 #include "settings/point.h"
@@ -24,5 +23,3 @@ struct draw_result {
 /* Simulates draw number `draw`, from 0; its result does not depend on other draws. */
 int draws_one(const struct point *point, struct catalog *catalog, int draw, struct draw_result *result,
               struct status *st);
-
-#endif

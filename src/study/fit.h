@@ -16,8 +16,7 @@
  * Units: bytes, seconds, bytes per second. Errors: STATUS_INPUT with the reason why something cannot be
  * fitted. Ownership: caller's arrays and structs, nothing is kept.
  */
-#ifndef ICISIM_FIT_H
-#define ICISIM_FIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -96,5 +95,3 @@ double fit_machine_time_s(const struct fit_machine *machine, const struct formul
  * rounds. */
 int fit_relative(const struct fit_data *data, const double time_s[], int rounds, struct fit *fit,
                  struct status *st);
-
-#endif

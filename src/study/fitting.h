@@ -3,8 +3,7 @@
  * The parts of `icisim fit`: measurements in groups that differ in size only, a line through each group, one
  * machine for all groups of a chip; printed, written as CSV and as a chip profile.
  */
-#ifndef FITTING_H
-#define FITTING_H
+#pragma once
 
 #include <stdio.h>
 
@@ -69,5 +68,3 @@ void fitting_write(const struct fitting *fitting, struct csv_writer *csv, const 
 
 /* A chip file with a measured profile, of the one chip that was fitted. Fails if none or several were. */
 int fitting_write_profile(const struct fitting *fitting, FILE *out, struct status *st);
-
-#endif

@@ -22,8 +22,7 @@
  * with its chips, are borrowed and outlive it. batch_close() frees what a batch has kept; the texts of its points are
  * borrowed until then, or until a point with another number; a batch is not moved.
  */
-#ifndef ICISIM_JOB_H
-#define ICISIM_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -168,5 +167,3 @@ void batch_close(struct batch *batch);
 /* The effects of dead links on a built job: "rings over x become lines; rerouted: (1,0) to (2,0) by y+1 x+1
  * y-1". "" if no link is dead. */
 int reroutes_print(const struct job *job, char text[static RESULT_LINE], struct status *st);
-
-#endif

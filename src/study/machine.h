@@ -9,8 +9,7 @@
  * failure and on a zeroed machine; the mesh points to the slice beside it, so a machine is not copied. Chips
  * belong to the catalog, which outlives the machine.
  */
-#ifndef ICISIM_MACHINE_H
-#define ICISIM_MACHINE_H
+#pragma once
 
 #include "base/status.h"
 #include "hlo/hlo_read.h"
@@ -76,5 +75,3 @@ int machine_set_slow_links(struct machine *machine, enum slow_links way, const s
 /* Reads "0-3,7,6" into chip[] and returns their number; `most` is the room. */
 int machine_read_chips(const char *text, int32_t chip[], int most, struct status *st);
 void machine_close(struct machine *machine);
-
-#endif

@@ -9,8 +9,7 @@
  * otherwise, all other plans of the last product (model/tensor.h), those first that take the least by their
  * bounds: once a base is faster than that, the others are not simulated.
  */
-#ifndef MATMUL_JOB_H
-#define MATMUL_JOB_H
+#pragma once
 
 #include "model/chain.h"
 #include "study/module_job.h"
@@ -48,5 +47,3 @@ int matmul_choices(const struct chain *chain, int products, const struct job *jo
  * the first loop whose ring has longer steps. */
 int matmul_print_rings(const struct module *module, const struct mesh *mesh, char rings[static RESULT_LINE],
                        char edges[static RESULT_LINE], struct status *st);
-
-#endif

@@ -9,8 +9,7 @@
  * Units: none; numbers are doubles whatever the dtypes are. Errors: STATUS_CHECK if replicas differ between
  * devices. Ownership: the caller's struct, freed with model_eval_free(), safe when zeroed.
  */
-#ifndef WORKLOAD_MODEL_EVAL_H
-#define WORKLOAD_MODEL_EVAL_H
+#pragma once
 
 #include "base/status.h"
 #include "numbers/array.h"
@@ -35,5 +34,3 @@ int parts_eval(const struct parts *parts, double loss[], struct status *st);
 /* The Euclidean norm of an output; and the largest difference from one device's, as a share of its largest element. */
 double model_eval_norm(const struct model_eval *eval, int output);
 double model_eval_difference(const struct model_eval *eval, int output);
-
-#endif

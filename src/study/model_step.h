@@ -14,8 +14,7 @@
  * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with model_step_free(), safe when zeroed; the point
  * and the mesh are borrowed.
  */
-#ifndef WORKLOAD_MODEL_STEP_H
-#define WORKLOAD_MODEL_STEP_H
+#pragma once
 
 #include "base/status.h"
 #include "compile/pass.h"
@@ -69,5 +68,3 @@ int model_step_write(struct model_step *step, const struct model_step_timer *tim
 /* The same with the ways chosen for another step, which differs in sizes only. */
 int model_step_write_as(struct model_step *step, const struct model_step *like, struct module *module,
                         struct status *st);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The point's op names the file. Reports read the times of single instructions here.
  */
-#ifndef WORKLOAD_MODULE_JOB_H
-#define WORKLOAD_MODULE_JOB_H
+#pragma once
 
 #include "compile/lower_least.h"
 #include "hlo/hlo_read.h"
@@ -81,5 +80,3 @@ char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS
 /* What the time of computes in compiled text rests on, by its share, and how many executions have work that takes no time:
  * "estimate 71%, bytes 20%, guess 9%, nothing for 12 ops"; "" where all have the roofline's. */
 void module_job_rests_on(const struct module_job *m, char *text, size_t room);
-
-#endif

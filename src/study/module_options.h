@@ -10,8 +10,7 @@
  *
  * Units: seconds, operations, bytes. Errors: STATUS_INPUT, in files with line and column. Ownership: the caller's.
  */
-#ifndef ICISIM_MODULE_OPTIONS_H
-#define ICISIM_MODULE_OPTIONS_H
+#pragma once
 
 #include "base/csv.h"
 #include "compile/lower.h"
@@ -49,5 +48,3 @@ int devices_read(const char *path, const struct slice *slice, struct device_list
 /* The names of the costs are those of the table, which outlives them; both are freed by the caller. */
 int op_costs_read(const char *path, struct csv_table *table, struct op_cost **op_cost, int *op_costs,
                   struct status *st);
-
-#endif

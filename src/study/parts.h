@@ -33,8 +33,7 @@
  * Units: in the names. Errors: with file, line and column. Ownership: the caller's struct, freed with parts_close(),
  * safe when zeroed; point and machine are borrowed.
  */
-#ifndef ICISIM_PARTS_H
-#define ICISIM_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -118,5 +117,3 @@ int parts_time_alone(struct parts *parts, int which, int from, int to, double *t
 
 /* The parts of a job; NULL if it is another workload. */
 const struct parts *parts_of(const struct job *job);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Units: SI, the unit in every column's name. Errors: none. Ownership: a plain value.
  */
-#ifndef ICISIM_RESULT_H
-#define ICISIM_RESULT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -146,5 +145,3 @@ const char *column_text(const struct column *column, const struct result *result
 
 void columns_write_names(struct csv_writer *csv);
 void columns_write(struct csv_writer *csv, const struct result *result, const char *command);
-
-#endif

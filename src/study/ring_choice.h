@@ -9,8 +9,7 @@
  *
  * Units: seconds. Errors: status.h. Ownership: ring_choice_close(), safe on a zeroed one.
  */
-#ifndef ICISIM_RING_CHOICE_H
-#define ICISIM_RING_CHOICE_H
+#pragma once
 
 #include "collective/collective.h"
 #include "machine/ring_set.h"
@@ -71,5 +70,3 @@ char *ring_choice_print(const struct collective_job *c, const struct mesh *mesh,
  * by the closed form. "" if every step is a hop. */
 int long_hops_print(const struct collective_job *c, const struct job *job, char text[static RESULT_LINE],
                     struct status *st);
-
-#endif

@@ -6,8 +6,7 @@
  * Units: SI. Errors: status.h, with the file and the arguments. Ownership: plain values; catalog and settings are the
  * caller's.
  */
-#ifndef ICISIM_SIMULATE_H
-#define ICISIM_SIMULATE_H
+#pragma once
 
 #include "formula/formula.h"
 #include "settings/measured.h"
@@ -31,5 +30,3 @@ int simulate(const char *file, const char *arguments, struct catalog *catalog, s
 /* Reads such arguments as a point. It borrows from the settings, which the caller frees, also after a fault. */
 int simulate_read(const char *file, const char *arguments, struct settings *settings, struct point *point,
                   struct status *st);
-
-#endif

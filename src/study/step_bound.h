@@ -12,8 +12,7 @@
  * sequences do not divide by the mesh. Ownership: the caller's struct, which must not move, freed with
  * step_bound_close(), safe when zeroed; the texts of the point are borrowed.
  */
-#ifndef ICISIM_STEP_BOUND_H
-#define ICISIM_STEP_BOUND_H
+#pragma once
 
 #include "compile/lower_least.h"
 #include "study/job.h"
@@ -55,5 +54,3 @@ int step_bound_estimate(struct step_bound *step, const struct point *point, bool
                         struct catalog *catalog, double *estimate_s, struct status *st);
 
 void step_bound_close(struct step_bound *step);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Units: seconds. Errors: status.h. Ownership: plain values.
  */
-#ifndef ICISIM_TIME_BREAKDOWN_H
-#define ICISIM_TIME_BREAKDOWN_H
+#pragma once
 
 #include "hlo/tally.h"
 #include "study/module_job.h"
@@ -54,5 +53,3 @@ static inline bool module_is_step(const struct module_job *m)
 /* `total_s` is the time of the module with all trips of its loops. */
 int time_breakdown_find(const struct module_job *m, const struct trace *trace, double total_s,
                         struct time_breakdown *spent, struct status *st);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Units: seconds, fractions. Errors: status.h. Ownership: the caller's list, freed with checks_free().
  */
-#ifndef ICISIM_VALIDATE_H
-#define ICISIM_VALIDATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -100,5 +99,3 @@ int checks_out(const struct checks *checks);
 void checks_print(const struct checks *checks, FILE *out);
 void checks_print_summary(const struct checks *checks, FILE *out);
 void checks_write(const struct checks *checks, struct csv_writer *csv);
-
-#endif
