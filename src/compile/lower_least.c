@@ -76,22 +76,17 @@ static int find_time(struct lower *lower, int32_t instruction, bool simulated, s
 /* Everything an estimate depends on, without padding: the links, and the lines that the groups' mesh axes have on the slice, which
  * say where every group is: on which of their axes a line lies, its length and stride, and whether its ends are joined. Nothing is
  * sent beyond a line, so it does not matter how long an axis goes on. */
-enum { KEY_LINES = 6, LIKE_OCTAVES = 4 };
+enum { KEY_LINES = 6 };
 struct least_key {
     double in_bytes, out_bytes, setup_s, link_Bps, hop_latency_s;
     int32_t whole, kind, dtype, kept, algorithm, pattern, all_to_all, ways, cores, all_cores;
     int32_t line[KEY_LINES][4];
 };
-enum kept {
-    KEPT_BOUND,
-    KEPT_TIME,
-    KEPT_SHARE,
-    KEPT_LIKE /* a share for estimates, found for about as many bytes: among 900 it cost at most 0.6 % */
-};
+enum kept { KEPT_BOUND, KEPT_TIME, KEPT_SHARE };
 struct least_entry {
     struct least_key key;
     struct least_time time;
-    struct lowered_share share; /* of the last two */
+    struct lowered_share share; /* of KEPT_SHARE */
 };
 
 void least_table_free(struct least_table *table)
@@ -168,10 +163,6 @@ static int32_t find_kept(struct lower *lower, int32_t instruction, enum kept kep
     if (!table || find_key(lower, instruction, &entry->key, st) <= 0)
         return -1;
     entry->key.kept = (int32_t)kept;
-    if (kept == KEPT_LIKE) {
-        entry->key.in_bytes = floor(log2(fmax(1, entry->key.in_bytes)) / LIKE_OCTAVES);
-        entry->key.out_bytes = 0;
-    }
     *hash = lookup_hash(0, &entry->key, sizeof entry->key) | 1;
     int32_t i = lookup_next(&table->lookup, *hash, &at);
     while (i >= 0 && memcmp(&table->entry[i].key, &entry->key, sizeof entry->key) != 0)
@@ -205,16 +196,11 @@ static int estimate(struct lower *lower, int32_t instruction, bool simulated, st
     return code < 0 ? code : keep(table, &made, hash, st);
 }
 
-static enum kept share_kept(const struct lower *lower)
-{
-    return lower->options->least ? KEPT_LIKE : KEPT_SHARE;
-}
-
 const struct lowered_share *lower_recall(struct lower *lower, int32_t instruction, struct status *st)
 {
     struct least_entry made;
     uint32_t hash;
-    int32_t known = find_kept(lower, instruction, share_kept(lower), &made, &hash, st);
+    int32_t known = find_kept(lower, instruction, KEPT_SHARE, &made, &hash, st);
     return known < 0 ? NULL : &lower->options->least_table->entry[known].share;
 }
 
@@ -223,7 +209,7 @@ int lower_remember(struct lower *lower, int32_t instruction, const struct lowere
 {
     struct least_entry made = {.share = *share};
     uint32_t hash;
-    int32_t known = find_kept(lower, instruction, share_kept(lower), &made, &hash, st);
+    int32_t known = find_kept(lower, instruction, KEPT_SHARE, &made, &hash, st);
     return known >= 0 || st->code < 0 ? st->code : keep(lower->options->least_table, &made, hash, st);
 }
 
