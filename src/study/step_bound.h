@@ -44,8 +44,8 @@ int step_bound_open(struct step_bound *step, const struct point *point, struct c
  * where every mesh axis has physical axes of its own, 0.97 where all collectives are synchronous, and 0.76 otherwise.
  * Loops as XLA writes them by default count as synchronous: among 440 points of Llama 8B and 70B on 16 to 64 chips none
  * took less than 0.98.
- * If the step's loops would be different there, then computes take a little less (STEP_LOOPS: among 200 steps of Llama 70B on
- * 512 chips they took at least 0.997), and permutes their bound; `simulated`, 1 is returned, and another step has to be opened. */
+ * If the step's loops would be different there, then computes may take a little less (STEP_LOOPS; 0.1 % in the few steps
+ * compared), and permutes take their bound; `simulated`, 1 is returned, and another step has to be opened. */
 #define STEP_WHOLE       0.99
 #define STEP_SYNCHRONOUS 0.95
 #define STEP_SPLIT       0.75
