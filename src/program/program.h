@@ -75,7 +75,7 @@ struct op {
     struct amount amount;
     double setup_s; /* SEND: waited before its latency; 0 in the spec profile */
     /* COMPUTE: HBM bandwidth it uses when alone; if others use HBM as well, it may take longer than its seconds. SEND of no links:
-     * what it takes of the HBM while it waits, in runs where computes yield to sends (resource.h). */
+     * what it takes of HBM while it waits, in the event engine where computes yield to sends (resource.h). */
     double hbm_Bps;
     enum memory_use memory;
     int32_t payload; /* index, or NO_PAYLOAD */
