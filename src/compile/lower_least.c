@@ -284,7 +284,6 @@ static bool is_alike(const struct module *module, int32_t a, int32_t b)
     static const enum attribute_key lists[] = {ATTR_SOURCE_TARGET_PAIRS, ATTR_DIMENSIONS};
     const struct instruction *left = module_at(module, a), *right = module_at(module, b);
     if (left->opcode != right->opcode || left->shape != right->shape ||
-        communication_in_bytes(module, a) != communication_in_bytes(module, b) ||
         module_number(module, a, ATTR_REPLICA_GROUPS, -1) !=
             module_number(module, b, ATTR_REPLICA_GROUPS, -1))
         return false;
@@ -295,7 +294,7 @@ static bool is_alike(const struct module *module, int32_t a, int32_t b)
         if (n[0] != n[1] || (n[0] > 0 && memcmp(of[0], of[1], (size_t)n[0] * sizeof *of[0]) != 0))
             return false;
     }
-    return true;
+    return communication_in_bytes(module, a) == communication_in_bytes(module, b);
 }
 
 static int add(struct lower_least *least, const struct lowered *item, int32_t collective, struct status *st)
