@@ -172,30 +172,12 @@ static void find_waits(struct walker *w, const struct frame *f, int32_t instruct
         walker_add_wait(waits, walker_value(f, (int32_t)before[i]).op);
 }
 
-/* Permutes that wait for estimates, of the same pairs, run one after the other, which takes as long as if they shared their
- * links. Returns the last one, to be replaced; NULL: there are too many pairs. */
-static struct walked_pairs *pairs_of(struct walker *w, int32_t permute)
-{
-    int count;
-    const int64_t *pair = module_numbers(w->module, permute, ATTR_SOURCE_TARGET_PAIRS, &count);
-    for (int i = 0; i < WALKED_PAIRS; i++)
-        if (!w->on_pairs[i].pair || w->on_pairs[i].pair == pair) {
-            w->on_pairs[i].op = w->on_pairs[i].pair ? w->on_pairs[i].op : -1;
-            w->on_pairs[i].pair = pair;
-            return &w->on_pairs[i];
-        }
-    return NULL;
-}
-
 /* If each device is a chip, a permute is one op, which has all the dependencies; else it may be several ops.
  * */
-static int append_permute(struct walker *w, int32_t permute, struct step_labels step, struct waits *waits,
-                          int32_t *after)
+static int append_permute(struct walker *w, int32_t permute, struct step_labels step,
+                          const struct waits *waits, int32_t *after)
 {
     bool one = w->lower->placement->cores == 1;
-    struct walked_pairs *last = w->lower->options->least ? pairs_of(w, permute) : NULL;
-    if (last)
-        walker_add_wait(waits, last->op);
     int32_t before = one ? -1 : walker_join(w, waits), first = w->program->ops;
     int32_t stage =
         step.loop < 0 ? -1
@@ -203,8 +185,6 @@ static int append_permute(struct walker *w, int32_t permute, struct step_labels 
     int code = lower_collective(w->lower, permute, stage, before, after, w->st);
     if (code == 0 && one && w->program->ops > first)
         walker_wait(w, waits);
-    if (last && *after >= 0)
-        last->op = *after;
     for (int32_t op = first; op < w->program->ops && code == 0 && stage >= 0; op++) {
         w->program->op[op].stage = stage;
         w->program->op[op].step = step.step;

@@ -174,13 +174,6 @@ struct waits {
     struct value of[WAITS_MOST];
 };
 
-/* With options.least: the last permute with these pairs. */
-struct walked_pairs {
-    const int64_t *pair;
-    int32_t op;
-};
-
-enum { WALKED_PAIRS = 8 };
 struct walker {
     struct lower *lower;
     const struct module *module;
@@ -194,7 +187,6 @@ struct walker {
     int32_t *stage;
     int32_t stages, stage_room;
     int32_t *on_groups; /* [groupings + 1] the last collective over these groups; -1 */
-    struct walked_pairs on_pairs[WALKED_PAIRS];
     struct value *pool; /* tuples' elements */
     int32_t pooled, room;
     struct passed *passed; /* [passed_ops] */
