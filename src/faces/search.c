@@ -269,6 +269,12 @@ static int open_step(struct search *search, int32_t f, int64_t at, struct step_b
     return code < 0;
 }
 
+/* The bound of a step, or what is about that for other loops of its family. */
+static double family_bound_s(const struct step_bound *step)
+{
+    return (step->loops ? STEP_LOOPS : 1) * step->bound_s;
+}
+
 /* Estimates a point, which becomes a candidate if it may be among the best. Returns 1 if the point has a
  * different step. */
 static int estimate(struct search *search, struct step_bound *step, struct candidate candidate,
@@ -282,8 +288,7 @@ static int estimate(struct search *search, struct step_bound *step, struct candi
     progress_tick(&search->progress);
     if (code == STATUS_NOMEM)
         return status_nomem(st);
-    candidate.least_s =
-        fmax(candidate.least_s, (step->loops && !candidate.refined ? STEP_LOOPS : 1) * step->bound_s);
+    candidate.least_s = fmax(candidate.least_s, candidate.refined ? step->bound_s : family_bound_s(step));
     candidate.like = step->loops ? candidate.point
                                  : grid_with(search->grid, candidate.point, option_by_name("strategy"), 0);
     if (code < 0)
@@ -311,7 +316,7 @@ static int expand(struct search *search, int32_t f, struct status *st)
     const struct family *family = &search->family[f];
     struct step_bound step = {0};
     int code = open_step(search, f, point_at(search, family, family->first_seat), &step, st);
-    double bound_s = (step.loops ? STEP_LOOPS : 1) * step.bound_s;
+    double bound_s = family_bound_s(&step);
     bool refused = code > 0, out = code == 0 && is_out(search, bound_s);
     if (refused || out)
         end_family(search, f, refused ? END_REFUSED : step.loops ? END_ESTIMATE : END_BOUND, bound_s);
