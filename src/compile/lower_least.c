@@ -10,6 +10,7 @@
 #include "compile/lower_own.h"
 #include "hlo/communication.h"
 #include "hlo/tally.h"
+#include "program/resource.h"
 
 /* Small collectives, such as scales of norms, are not simulated: it would take as long as for large ones, and
  * matters little. */
@@ -236,12 +237,18 @@ static double bytes_out(const struct lower *lower, int32_t instruction, int n)
     }
 }
 
-/* Bytes that pass a chip's HBM, on average: what is sent is read and written; what is added up is read once more. */
+static int both_passes(enum memory_use memory)
+{
+    return memory_passes(memory, false) + memory_passes(memory, true);
+}
+
+/* Bytes that pass a chip's HBM, on average; half of an all-reduce adds up, and half does not. */
 static int find_hbm_bytes(struct lower *lower, int32_t instruction, double *bytes, struct status *st)
 {
     const struct module *module = lower->module;
     enum opcode kind = communication_kind(module, instruction);
-    double passes = kind == HLO_REDUCE_SCATTER ? 3 : kind == HLO_ALL_REDUCE ? 2.5 : 2;
+    double reduces = kind == HLO_REDUCE_SCATTER ? 1 : kind == HLO_ALL_REDUCE ? 0.5 : 0;
+    double passes = reduces * both_passes(MEMORY_REDUCES) + (1 - reduces) * both_passes(MEMORY_ENDS);
     const struct layout *layout = NULL;
     int count, code = 0;
     if (is_permute(module, instruction)) {

@@ -27,8 +27,8 @@ void memory_note(struct network *network, int32_t op, int32_t chip, int32_t to, 
         return;
     double unit_Bps = network->program->slice->hbm_Bps / units;
     int64_t change = (int64_t)(is_Bps / unit_Bps) - (int64_t)(was_Bps / unit_Bps);
-    use(network, chip, memory_passes(of, false) * change);
-    use(network, to, memory_passes(of, true) * change);
+    use(network, chip, memory_passes(of->memory, false) * change);
+    use(network, to, memory_passes(of->memory, true) * change);
 }
 
 void memory_wait(struct network *network, int32_t op, int32_t chip, bool starts)

@@ -17,9 +17,9 @@ static bool is_copy(const struct op *op)
     return op->memory == MEMORY_COPY || op->memory == MEMORY_MOVE || op->memory == MEMORY_HOST;
 }
 
-int memory_passes(const struct op *op, bool receiver)
+int memory_passes(enum memory_use memory, bool receiver)
 {
-    return receiver ? memory_row[op->memory].reaches : memory_row[op->memory].leaves;
+    return receiver ? memory_row[memory].reaches : memory_row[memory].leaves;
 }
 
 bool passes_memory(const struct program *program, const struct op *op, enum sharing sharing)

@@ -33,7 +33,7 @@ bool fills_memory(const struct program *program, const struct op *op, double lin
 /* Is HBM wide enough to slow no send, only computes? They then get what the sends leave. */
 bool computes_yield(const struct program *program, double links_Bps);
 /* How many times the bytes of a send pass the HBM of the sender, or of the receiver. */
-int memory_passes(const struct op *op, bool receiver);
+int memory_passes(enum memory_use memory, bool receiver);
 
 static inline int32_t resource_of(const struct slice *slice, enum resource_kind kind, int chip)
 {
