@@ -136,9 +136,11 @@ struct lowered_choice {
 
 struct lowered_share; /* lower_own.h */
 
-/* The share of a model's time that the differences of its layers may add up to, for all that are left out. Chips that keep in
- * step may still fall out of it later, so that the time is off by more: by 0.19 % in the worst of 60 steps seen. */
-#define LOWER_OFF_FRAC 1e-3
+/* The share of a model's time that the differences of its layers may add up to, for all that are left out. That is mostly too
+ * much: of 49 steps of Llama on 64 to 512 chips that share links unevenly, with gathers 0 to 2 layers ahead, the time was off
+ * by 0.004 % in the median and 0.13 % in the worst (with 1e-3, which takes twice as many layers: 0.003 % and 0.12 %). But
+ * chips that keep in step may still fall out of it later: 0.19 % has been seen. */
+#define LOWER_OFF_FRAC 2.5e-3
 
 /* Pairs of devices of one or more permutes, and the ops that send between them: [first_op, inside_op) over links,
  * [inside_op, end_op) within chips. */

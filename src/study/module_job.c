@@ -112,11 +112,22 @@ static int read_price(const char *text, const char *chip, double *usd, struct st
     return 0;
 }
 
-/* Its strategy is chosen when it is built. Between the first layers and the last one there have to be as many
- * as can be compared. */
-static int read_model(struct module_job *m, const struct job *job, struct status *st)
+/* The layers that a step is first simulated with. Between the first and the last there have to be as many as can be
+ * compared. Where a physical axis is split, chips share links unevenly, and layers rarely repeat one another: twice as many
+ * are then built at once, of which several stand for those that are missing (lower_layers.c). */
+static int first_layers(const struct job *job)
 {
     enum { FIRST_LAYERS = 5 };
+    const struct mesh *mesh = &job->machine.mesh;
+    bool split = false;
+    for (int a = 0; a < mesh->axes.count && !job->options.least; a++)
+        split |= strchr(mesh->lay[a].how, ':') != NULL;
+    return (split ? 2 : 1) * (FIRST_LAYERS + 2 * job->point->schedule.prefetch);
+}
+
+/* Its strategy is chosen when it is built. */
+static int read_model(struct module_job *m, const struct job *job, struct status *st)
+{
     const struct point *point = job->point;
     m->model = job->options.model;
     m->model.rows_that_come = !m->model.numbers;
@@ -124,7 +135,7 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     m->model.vmem_bytes = (double)job->machine.chip->vmem_bytes;
     m->model.softmax_row = chip_softmax_row(job->machine.chip);
     if (job->options.few_layers && !point->schedule.unroll) {
-        m->model.layers_most = FIRST_LAYERS + 2 * point->schedule.prefetch;
+        m->model.layers_most = first_layers(job);
         m->model.same_time = true;
     }
     snprintf(m->path, sizeof m->path, "%s", point->work.file);
