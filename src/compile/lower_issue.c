@@ -253,15 +253,32 @@ static void add_load(const struct program *program, struct route route, double b
     }
 }
 
+/* What a chip sends in the ops from one on that take the same table of routes; 0 if one of [first, o) has counted them. */
+static double bytes_by_table(const struct program *program, int32_t first, int32_t o)
+{
+    const struct op *op = program->op;
+    double bytes = 0;
+    for (int32_t i = first; i < program->ops; i++) {
+        if (op[i].kind != OP_SEND || op[i].towards.table != op[o].towards.table || op[i].where != op[o].where)
+            continue;
+        if (i < o)
+            return 0;
+        bytes += op[i].amount.each;
+    }
+    return bytes;
+}
+
 double lower_links_s(const struct program *program, int32_t first)
 {
     const struct slice *slice = program->slice;
     double load[SLICE_AXES][2] = {0}, most = 0;
     for (int32_t o = first; o < program->ops; o++) {
         const struct op *op = &program->op[o];
+        if (op->kind != OP_SEND)
+            continue;
         bool alike = op->towards.table == NO_TABLE;
-        double share = alike ? share_of(program, op) : 1.0 / slice->chips;
-        double each = op->kind == OP_SEND ? op->amount.each * share : 0;
+        double each = alike ? op->amount.each * share_of(program, op)
+                            : bytes_by_table(program, first, o) / slice->chips;
         for (int chip = 0; each > 0 && chip < (alike ? 1 : slice->chips); chip++) {
             if (!alike && !op_takes_part(program, op, chip))
                 continue; /* it has no route */
