@@ -20,9 +20,9 @@ static void handle(struct run *run, struct event event)
     if (event.kind == EVENT_WAVE)
         run_wave_due(run, event.index);
     else if (event.kind == EVENT_LINK)
-        network_link_due(&run->network, (int32_t)event.index, run->now_s, run->now_s);
+        network_link_event(&run->network, (int32_t)event.index, run->now_s);
     else
-        network_group_due(&run->network, (int32_t)event.index, run->now_s, run->now_s);
+        network_group_event(&run->network, (int32_t)event.index, run->now_s);
 }
 
 /* Reports the flows that have ended in this instant to run_end(), those of one op together. */

@@ -316,11 +316,10 @@ static void queue_due(struct network *network, struct group *g, double now_s)
     for (int32_t i = 0; i < g->orders; i++)
         if (network->link[g->order[i]].due_s < due_s)
             due_s = network->link[g->order[i]].due_s;
-    due_s = fmax(due_s * (1 + network->late_frac), now_s);
-    if (g->due_s == due_s || g->orders == 0)
+    if (g->orders == 0)
         return;
-    g->due_s = due_s;
-    queue_push(network->queue, due_s, EVENT_GROUP, (uint32_t)(g - network->group));
+    g->due_s = fmax(due_s * (1 + network->late_frac), now_s);
+    network_await(network, EVENT_GROUP, (int32_t)(g - network->group), g->due_s, &g->queued_s, now_s);
 }
 
 bool fill_heap(struct network *network, struct group *g, int32_t entries, double level_Bps, double now_s)

@@ -207,7 +207,8 @@ void network_settle_groups(struct network *network, double now_s)
     network->dirty_groups = 0;
 }
 
-void network_group_due(struct network *network, int32_t group, double until_s, double now_s)
+/* The flows of a group that is due by until_s end now. */
+static void group_due(struct network *network, int32_t group, double until_s, double now_s)
 {
     struct group *g = &network->group[group];
     double frac = fmax(network->early_frac, NETWORK_SAME_FRAC);
@@ -228,6 +229,14 @@ void network_group_due(struct network *network, int32_t group, double until_s, d
     }
 }
 
+void network_group_event(struct network *network, int32_t group, double now_s)
+{
+    struct group *g = &network->group[group];
+    group_due(network, group, now_s, now_s);
+    if (g->due_s > now_s)
+        network_await(network, EVENT_GROUP, group, g->due_s, &g->queued_s, now_s);
+}
+
 /* Handles the events up to a time, from a place in the heap of the queue on. */
 static void due_from(struct network *network, uint32_t at, double until_s, double now_s)
 {
@@ -237,7 +246,7 @@ static void due_from(struct network *network, uint32_t at, double until_s, doubl
     const struct batch *batch = queue_batch(queue, queue->heap[at].batch);
     for (uint32_t i = 0; i < batch->events; i++)
         if (batch->event[i].kind == EVENT_GROUP)
-            network_group_due(network, (int32_t)batch->event[i].index, until_s, now_s);
+            group_due(network, (int32_t)batch->event[i].index, until_s, now_s);
         else if (batch->event[i].kind == EVENT_LINK)
             network_link_due(network, (int32_t)batch->event[i].index, now_s * (1 + NETWORK_SAME_FRAC), now_s);
     due_from(network, 2 * at + 1, until_s, now_s);

@@ -111,9 +111,7 @@ void network_fill_changed(struct network *network, double now_s)
     for (int32_t i = 0; i < g->orders; i++) {
         struct link *on = &network->link[g->order[i]];
         on->due_s = fmax(on->due_s, now_s);
-        if (on->due_s != on->queued_s)
-            queue_push(network->queue, on->due_s, EVENT_LINK, (uint32_t)g->order[i]);
-        on->queued_s = on->due_s;
+        network_await(network, EVENT_LINK, g->order[i], on->due_s, &on->queued_s, now_s);
     }
     for (int32_t i = 0; i < g->busies; i++)
         network->fill[g->busy[i]].busy = false;

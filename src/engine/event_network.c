@@ -95,7 +95,7 @@ void network_seize(struct network *network, int32_t link, double now_s)
     on->first_bytes = w.bytes;
     if (w.due_s == now_s) { /* in the current instant */
         on->due_s = now_s;
-        queue_push(network->queue, now_s, EVENT_LINK, (uint32_t)link);
+        network_await(network, EVENT_LINK, link, now_s, &on->queued_s, now_s);
     }
 }
 
@@ -113,9 +113,17 @@ void network_link_due(struct network *network, int32_t link, double until_s, dou
         return;
     if (!hold_end_due(network, link, now_s, NETWORK_SAME_FRAC))
         network->code = STATUS_NOMEM;
-    on->due_s = on->queued_s = NAN;
+    on->due_s = NAN;
     if (on->singles > 0 || network->local)
         network_touch(network, link);
+}
+
+void network_link_event(struct network *network, int32_t link, double now_s)
+{
+    struct link *on = &network->link[link];
+    network_link_due(network, link, now_s, now_s);
+    if (on->due_s > now_s && !group_awake(network, link))
+        network_await(network, EVENT_LINK, link, on->due_s, &on->queued_s, now_s);
 }
 
 /* Shares a link among its flows, none of which crosses another link, and queues the first end. */
@@ -130,10 +138,8 @@ static void link_settle(struct network *network, int32_t link, double now_s)
     on->first_bytes = hold_least(on);
     double left_bytes = on->first_bytes - on->served_bytes;
     double due_s = left_bytes > 0 ? now_s + left_bytes / on->rate_Bps : now_s;
-    if (on->due_s == due_s)
-        return; /* queued already */
     on->due_s = due_s;
-    queue_push(network->queue, due_s, EVENT_LINK, (uint32_t)link);
+    network_await(network, EVENT_LINK, link, due_s, &on->queued_s, now_s);
 }
 
 void network_settle(struct network *network, double now_s)

@@ -106,7 +106,7 @@ struct link {
     double rate_Bps;    /* of each flow that it holds */
     double first_bytes; /* the earliest end among these, by the clock ... */
     double due_s;       /* ... and by time; NaN if none is known */
-    double queued_s;    /* `local`: time of its latest event */
+    double queued_s;    /* time of its next event, which may come before that */
     double least_bytes; /* the least end_bytes of all held flows; NaN if it must be searched */
     struct held *held;
     int32_t helds, held_room;
@@ -143,7 +143,7 @@ struct fill_entry {
 /* A group of links that paths connect. */
 struct group {
     bool dirty;
-    double due_s;                       /* time of its event; NaN if none is queued */
+    double due_s, queued_s;             /* as of a link */
     int32_t from;                       /* the place in the order from which filling must be repeated */
     int32_t fills;                      /* number of fillings */
     int32_t paths;                      /* paths that flow in it; 0: each link is shared on its own */
@@ -231,10 +231,22 @@ void network_join(struct network *network, uint32_t flow, int32_t link, double n
 void network_join_path(struct network *network, uint32_t flow, const int32_t link[], int32_t links,
                        double now_s);
 
-/* Handles the event of a link, or of a group. If one is still due by until_s, some flows end now: network->end[0
- * .. ends). */
+/* Queues the event of an end, unless one comes before it: when that is handled, it is awaited again. An end that moves,
+ * as with each change of the HBM that a compute has, so does not leave an event behind each time. */
+static inline void network_await(struct network *network, enum event_kind kind, int32_t index, double due_s,
+                                 double *queued_s, double now_s)
+{
+    if (!(due_s < INFINITY) || (*queued_s > now_s && *queued_s <= due_s))
+        return;
+    *queued_s = due_s;
+    queue_push(network->queue, due_s, kind, (uint32_t)index);
+}
+
+/* Handles the event of a link, or of a group. If it is due, some flows end now: network->end[0 .. ends). */
+void network_link_event(struct network *network, int32_t link, double now_s);
+void network_group_event(struct network *network, int32_t group, double now_s);
+/* The same of a link that is due by until_s. */
 void network_link_due(struct network *network, int32_t link, double until_s, double now_s);
-void network_group_due(struct network *network, int32_t group, double until_s, double now_s);
 /* After all events of an instant: if flows have ended while others cross several links, ends those, too, whose ends
  * differ from it by rounding alone, or lie within the tolerance. */
 void network_due_soon(struct network *network, double now_s);
