@@ -135,8 +135,8 @@ const struct collective *collective_by_name(const char *name, struct status *st)
  * ring. Rings of different lengths, and lines, do not carry equal loads, so parts have shares that add up to
  * COLLECTIVE_SHARES. */
 enum { COLLECTIVE_SHARES = 64 };
-/* Lower bounds, in seconds, of a collective that uses_ring, for any shares: the return value counts the steps
- * that follow each other; *links_s is the time of the busiest link. */
+/* A lower bound, in seconds, of a collective that uses_ring with its best shares (share.c), as if no link were slow; *links_s
+ * is how long it uses links, averaged over the chips. */
 double collective_least_s(const struct collective *collective, const struct slice *slice,
                           const struct collective_spec *spec, double *links_s);
 /* Simulated time of a collective alone on the slice, by the fastest engine. */

@@ -48,9 +48,7 @@ static int time_way(const struct lower *lower, const struct collective *collecti
         return collective_best(collective, slice, spec, time_s, st);
     *time_s = INFINITY;
     double least_s = collective_least_s(collective, slice, spec, &links_s);
-    if (spec->rings == 1 && spec->ring[0]->closed) /* all its steps carry the same */
-        least_s = fmax(least_s, links_s);
-    if (spec->pattern == PATTERN_RINGS && spec->setup_s + least_s >= best_s)
+    if (spec->pattern == PATTERN_RINGS && least_s >= best_s)
         return 0;
     return collective_best_share(collective, slice, spec, time_s, st);
 }
