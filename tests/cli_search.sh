@@ -51,7 +51,7 @@ search loops --prefetch 1 --strategy bidi --tokens-per-chip 2048
 # All knobs at once, on 4 chips; a value that cannot run is counted with its reason, and is no fault of the others.
 sed -i 's/layers: 12/layers: 6/' "$scratch/small.yaml"
 model=("$scratch/small.yaml" --chip v5p --chips 4 --slice all --mesh all)
-search knobs --remat products,full --micro-batches 1,2 --prefetch 0,1 --strategy naive,bidi --tokens-per-chip 1000,2048
+search knobs --remat products,full --micro-batches 1,2 --prefetch 0,1 --strategy naive,uni,bidi --tokens-per-chip 1000,2048
 grep -q '; [0-9]* cannot split the batch evenly' "$scratch/knobs" || { echo "knobs: $(head -1 "$scratch/knobs")"; failed=1; }
 
 # A row of the table has all columns, and its command gives the same row, also if it was simulated with another strategy.

@@ -256,7 +256,10 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, in
     *after = before;
     if (lower->options->free > 0 && instruction == lower->options->free)
         return 0;
-    int code = lower->options->least ? lower_wait(lower, instruction, before, after, st)
-                                     : build(lower, instruction, stage, before, after, st);
+    int code = 0;
+    if (lower->options->least) /* lower_least_estimate() says how long it waits */
+        *after = lower_exchange(lower, instruction, WHERE_ALL, (struct exchange){0}, before);
+    else
+        code = build(lower, instruction, stage, before, after, st);
     return code < 0 ? status_prefix(st, "%s: ", module_name_at(module, instruction)) : 0;
 }

@@ -12,80 +12,57 @@
 #include "hlo/tally.h"
 #include "program/resource.h"
 
-/* Small collectives, such as scales of norms, are not simulated: it would take as long as for large ones, and
- * matters little. */
-static bool is_small(const struct module *module, int32_t instruction)
-{
-    enum { SMALL_BYTES = 1 << 20 };
-    return communication_in_bytes(module, instruction) < SMALL_BYTES &&
-           shape_bytes(module, module_at(module, instruction)->shape) < SMALL_BYTES;
-}
-
 static bool is_permute(const struct module *module, int32_t instruction)
 {
     return communication_kind(module, instruction) == HLO_COLLECTIVE_PERMUTE;
 }
 
-/* Without a program: from the bytes of the busiest link and the length of the longest chain. */
-static int cut_least(struct lower *lower, int32_t instruction, const struct collective *collective,
-                     enum ring_kind kind, double *least_s, struct status *st)
-{
-    const struct layout *layout;
-    struct collective_spec spec = {.kind = kind, .elem_bytes = 1};
-    double exchanged_bytes = 0;
-    int code = lower_layout(lower, instruction, &layout, st);
-    if (code == 0 && !lower->options->all_axes)
-        code = lower_join(lower, instruction, st);
-    if (code == 0)
-        code = lower_exchange_bytes(lower, instruction, layout, &exchanged_bytes, st);
-    if (code < 0)
-        return code;
-    double way_s = INFINITY, links_s, path_s;
-    for (int one_ring = 0; one_ring < 2; one_ring++) {
-        lower_set_rings(lower, instruction, layout, &spec);
-        if (!lower_takes_way(lower, layout, one_ring, &spec))
-            continue;
-        path_s = collective_least_s(collective, lower->placement->slice, &spec, &links_s);
-        way_s = fmin(way_s, fmax(path_s, links_s));
-    }
-    *least_s = lower_joint_s(lower, exchanged_bytes) + way_s;
-    return 0;
-}
-
-/* The time of a collective alone, simulated, and of that how long it uses the links; or a lower bound of it. */
+/* The time of a collective alone, and of that how long it uses the links. */
 struct least_time {
     double seconds, links_s;
 };
 
-static int find_time(struct lower *lower, int32_t instruction, bool simulated, struct least_time *time,
-                     struct status *st)
+/* Without a program. */
+static int find_least(struct lower *lower, int32_t instruction, const struct collective *collective,
+                      struct least_time *least, struct status *st)
 {
-    enum opcode whole = communication_kind(lower->module, instruction);
-    const struct collective *collective = collective_by_name(opcode_info(whole)->name, st);
-    int kind = collective ? lower_kind_of(lower, instruction, st) : st->code;
-    *time = (struct least_time){0};
-    if (kind < 0)
-        return kind;
-    if (simulated && !is_small(lower->module, instruction))
-        return lower_collective_time(lower, instruction, -1, &time->seconds, &time->links_s, st);
-    return collective->uses_ring && lower_by_schedule(lower, instruction) &&
-                   lower->options->pattern == PATTERN_RINGS
-               ? cut_least(lower, instruction, collective, (enum ring_kind)kind, &time->seconds, st)
-               : 0;
+    const struct layout *layout;
+    double exchanged_bytes = 0;
+    int kind = lower_kind_of(lower, instruction, st), code = kind < 0 ? st->code : 0;
+    struct collective_spec spec = {.kind = (enum ring_kind)kind, .elem_bytes = 1};
+    *least = (struct least_time){.seconds = INFINITY};
+    if (code == 0)
+        code = lower_layout(lower, instruction, &layout, st);
+    if (code == 0 && !lower->options->all_axes)
+        code = lower_join(lower, instruction, st);
+    if (code == 0)
+        code = lower_exchange_bytes(lower, instruction, layout, &exchanged_bytes, st);
+    for (int one_ring = 0; one_ring < 2 && code == 0; one_ring++) {
+        struct least_time way;
+        lower_set_rings(lower, instruction, layout, &spec);
+        if (!lower_takes_way(lower, layout, one_ring, &spec))
+            continue;
+        way.seconds = collective_least_s(collective, lower->placement->slice, &spec, &way.links_s);
+        *least = way.seconds < least->seconds ? way : *least;
+    }
+    least->seconds += lower_joint_s(lower, exchanged_bytes);
+    return code;
 }
 
-/* Everything an estimate depends on, without padding: the links, and the lines that the groups' mesh axes have on the slice, which
- * say where every group is: on which of their axes a line lies, its length and stride, and whether its ends are joined. Nothing is
- * sent beyond a line, so it does not matter how long an axis goes on. */
+/* Everything an estimate depends on but its bytes, without padding: the links, and the lines that the groups' mesh axes have on
+ * the slice, which say where every group is: on which of their axes a line lies, its length and stride, and whether its ends are
+ * joined. Nothing is sent beyond a line, so it does not matter how long an axis goes on. Of permutes, the slice and who sends to whom. */
 enum { KEY_LINES = 6 };
 struct least_key {
-    double in_bytes, out_bytes, setup_s, link_Bps, hop_latency_s;
+    double setup_s, link_Bps, hop_latency_s;
+    uint64_t pairs; /* a hash */
     int32_t whole, kind, dtype, kept, algorithm, pattern, all_to_all, ways, cores, all_cores;
     int32_t line[KEY_LINES][4];
 };
-enum kept { KEPT_BOUND, KEPT_TIME, KEPT_SHARE };
+enum kept { KEPT_LEAST, KEPT_TIME, KEPT_TOGETHER, KEPT_SHARE };
 struct least_entry {
     struct least_key key;
+    double in_bytes;
     struct least_time time;
     struct lowered_share share; /* of KEPT_SHARE */
 };
@@ -122,23 +99,40 @@ static bool find_lines(const struct lower *lower, int32_t instruction, struct le
            places * (key->all_cores ? mesh->cores : 1) == axis_list_size(&list, &mesh->axes);
 }
 
-/* Returns 0 if no other layout surely takes as long: for permutes, rows that differ, slow or twisted slices.
- * */
+static uint64_t mix(uint64_t bits)
+{
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+    return bits ^ (bits >> 31);
+}
+
+/* The chips between which a permute sends, in any order. */
+static bool find_pairs(const struct lower *lower, int32_t instruction, struct least_key *key)
+{
+    const struct slice *slice = lower->placement->slice;
+    const int32_t *chip_of = lower->placement->chip_of;
+    int numbers;
+    const int64_t *device = module_numbers(lower->module, instruction, ATTR_SOURCE_TARGET_PAIRS, &numbers);
+    for (int i = 0; i + 1 < numbers; i += 2)
+        key->pairs += mix((uint64_t)chip_of[device[i]] << 32 | (uint64_t)chip_of[device[i + 1]]);
+    for (int a = 0; a < slice->axes; a++)
+        memcpy(key->line[a], (int32_t[]){a, slice->len[a], 0, slice_ring(slice, a) > 0}, sizeof key->line[a]);
+    return numbers > 0 && lower->placement->cores == 1;
+}
+
+/* Returns 0 if no other layout surely takes as long: for rows that differ, and on slow or twisted slices. */
 static int find_key(struct lower *lower, int32_t instruction, struct least_key *key, struct status *st)
 {
     const struct module *module = lower->module;
     const struct slice *slice = lower->placement->slice;
     const struct lower_options *options = lower->options;
     enum opcode whole = communication_kind(module, instruction);
-    if (whole == HLO_COLLECTIVE_PERMUTE || whole == HLO_RAGGED_ALL_TO_ALL || slice->link ||
-        slice->chip_frac || slice_is_twisted(slice))
+    if (whole == HLO_RAGGED_ALL_TO_ALL || slice->link || slice->chip_frac || slice_is_twisted(slice))
         return 0;
     int kind = lower_kind_of(lower, instruction, st);
     if (kind < 0)
         return st->code;
     memset(key, 0, sizeof *key);
-    key->in_bytes = communication_in_bytes(module, instruction);
-    key->out_bytes = communication_out_bytes(module, instruction);
     key->setup_s = options->setup_s;
     key->link_Bps = slice->link_Bps;
     key->hop_latency_s = slice->hop_latency_s;
@@ -150,23 +144,27 @@ static int find_key(struct lower *lower, int32_t instruction, struct least_key *
     key->all_to_all = (int32_t)options->all_to_all;
     key->ways = options->one_ring + 2 * options->all_axes;
     key->cores = lower->placement->cores;
-    return find_lines(lower, instruction, key);
+    return is_permute(module, instruction) ? find_pairs(lower, instruction, key)
+                                           : find_lines(lower, instruction, key);
 }
 
 /* Finds an entry of the table; -1 if it has none yet, or must not have one. `entry` gets the key, `hash` its
- * hash. */
+ * hash. A simulated time is kept for the most bytes. */
 static int32_t find_kept(struct lower *lower, int32_t instruction, enum kept kept, struct least_entry *entry,
                          uint32_t *hash, struct status *st)
 {
     const struct least_table *table = lower->options->least_table;
     const struct lookup_entry *at = NULL;
     *hash = 0;
+    *entry = (struct least_entry){.in_bytes = communication_in_bytes(lower->module, instruction)};
     if (!table || find_key(lower, instruction, &entry->key, st) <= 0)
         return -1;
+    bool exact = kept == KEPT_SHARE || kept == KEPT_LEAST;
     entry->key.kept = (int32_t)kept;
     *hash = lookup_hash(0, &entry->key, sizeof entry->key) | 1;
     int32_t i = lookup_next(&table->lookup, *hash, &at);
-    while (i >= 0 && memcmp(&table->entry[i].key, &entry->key, sizeof entry->key) != 0)
+    while (i >= 0 && (memcmp(&table->entry[i].key, &entry->key, sizeof entry->key) != 0 ||
+                      (exact && table->entry[i].in_bytes != entry->in_bytes)))
         i = lookup_next(&table->lookup, *hash, &at);
     return i;
 }
@@ -182,19 +180,60 @@ static int keep(struct least_table *table, const struct least_entry *entry, uint
     return 0;
 }
 
-static int estimate(struct lower *lower, int32_t instruction, bool simulated, struct least_time *time,
+/* Of fewer bytes a collective takes a little more than in proportion. */
+static struct least_time scaled(const struct least_entry *entry, double in_bytes)
+{
+    double by = entry->in_bytes > 0 ? in_bytes / entry->in_bytes : 1;
+    return (struct least_time){by * entry->time.seconds, by * entry->time.links_s};
+}
+
+/* Simulates a collective, or with `beside` two at once, unless that was done with as many bytes or more. */
+static int simulate(struct lower *lower, int32_t instruction, int32_t beside, struct least_time *time,
                     struct status *st)
 {
     struct least_table *table = lower->options->least_table;
-    struct least_entry made = {.time = {0}};
+    struct least_entry made;
     uint32_t hash;
-    int32_t known = find_kept(lower, instruction, simulated ? KEPT_TIME : KEPT_BOUND, &made, &hash, st);
-    *time = known >= 0 ? table->entry[known].time : made.time;
-    if (known >= 0 || st->code < 0)
+    int32_t known = find_kept(lower, instruction, beside < 0 ? KEPT_TIME : KEPT_TOGETHER, &made, &hash, st);
+    bool enough = known >= 0 && table->entry[known].in_bytes >= made.in_bytes;
+    if (enough)
+        *time = scaled(&table->entry[known], made.in_bytes);
+    if (enough || st->code < 0 ||
+        lower_collective_time(lower, instruction, beside, &made.time.seconds, &made.time.links_s, st) < 0)
         return st->code;
-    int code = find_time(lower, instruction, simulated, time, st);
-    made.time = *time;
-    return code < 0 ? code : keep(table, &made, hash, st);
+    *time = made.time;
+    if (known < 0)
+        return keep(table, &made, hash, st);
+    table->entry[known] = made;
+    return 0;
+}
+
+/* Does its simulation begin with a search for the shares of its rings, which takes long? */
+static bool has_shares(const struct lower *lower, int32_t instruction, const struct collective *collective)
+{
+    return collective->uses_ring && lower_by_schedule(lower, instruction) &&
+           lower->options->pattern == PATTERN_RINGS;
+}
+
+static int estimate(struct lower *lower, const struct least_class *class, struct least_time *time,
+                    struct status *st)
+{
+    enum opcode whole = communication_kind(lower->module, class->instruction);
+    const struct collective *collective = collective_by_name(opcode_info(whole)->name, st);
+    struct least_entry made;
+    uint32_t hash;
+    *time = (struct least_time){class->bound_s, class->bound_s};
+    if (!collective)
+        return st->code;
+    if (!has_shares(lower, class->instruction, collective))
+        return class->small ? 0 : simulate(lower, class->instruction, -1, time, st);
+    int32_t known = find_kept(lower, class->instruction, KEPT_LEAST, &made, &hash, st);
+    if (known >= 0)
+        *time = lower->options->least_table->entry[known].time;
+    if (known >= 0 || st->code < 0 || find_least(lower, class->instruction, collective, &made.time, st) < 0)
+        return st->code;
+    *time = made.time;
+    return keep(lower->options->least_table, &made, hash, st);
 }
 
 const struct lowered_share *lower_recall(struct lower *lower, int32_t instruction, struct status *st)
@@ -208,9 +247,10 @@ const struct lowered_share *lower_recall(struct lower *lower, int32_t instructio
 int lower_remember(struct lower *lower, int32_t instruction, const struct lowered_share *share,
                    struct status *st)
 {
-    struct least_entry made = {.share = *share};
+    struct least_entry made;
     uint32_t hash;
     int32_t known = find_kept(lower, instruction, KEPT_SHARE, &made, &hash, st);
+    made.share = *share;
     return known >= 0 || st->code < 0 ? st->code : keep(lower->options->least_table, &made, hash, st);
 }
 
@@ -275,16 +315,6 @@ int lower_least_links(struct lower *lower, int32_t instruction, double *bound_s,
     return code;
 }
 
-int lower_wait(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st)
-{
-    struct least_time time;
-    int code = estimate(lower, instruction, false, &time, st);
-    *after = code < 0 ? before
-                      : lower_exchange(lower, instruction, WHERE_ALL,
-                                       (struct exchange){.setup_s = time.seconds}, before);
-    return code;
-}
-
 /* Do two collectives take equally long on every layout? */
 static bool is_alike(const struct module *module, int32_t a, int32_t b)
 {
@@ -342,13 +372,48 @@ static bool is_reverse(const struct module *module, int32_t a, int32_t b)
     return all;
 }
 
-static void find_reverses(struct lower_least *least)
+/* Finds permutes that go to and fro of which one starts right beside the other, before the next compute. */
+static int find_reverses(struct lower_least *least, struct status *st)
 {
-    for (int32_t a = 0; a < least->classes; a++)
-        for (int32_t b = 0; b < least->classes && least->class[a].reverse < 0; b++)
-            if (a != b &&
-                is_reverse(least->lower->module, least->class[a].instruction, least->class[b].instruction))
-                least->class[a].reverse = b;
+    const struct lower *lower = least->lower;
+    bool *fresh = calloc((size_t)least->classes + 1, sizeof *fresh);
+    if (!fresh)
+        return status_nomem(st);
+    for (const struct lowered *item = lower->item; item < lower->item + lower->items; item++) {
+        int32_t c = item->end_op < 0 ? -1 : least->class_of[item->end_op];
+        struct least_class *class = c < 0 ? NULL : &least->class[c];
+        if (item->seconds > 0 && !item->aside)
+            memset(fresh, 0, (size_t)least->classes * sizeof *fresh);
+        for (int32_t f = 0; class && f < least->classes && class->reverse < 0; f++)
+            if (fresh[f] && f != c &&
+                is_reverse(lower->module, class->instruction, least->class[f].instruction)) {
+                class->reverse = f;
+                least->class[f].reverse = c;
+            }
+        if (class)
+            fresh[c] = true;
+    }
+    free(fresh);
+    return 0;
+}
+
+static double weight(const struct least_class *class)
+{
+    return class->times * class->hbm_bytes;
+}
+
+/* Permutes of few bytes take latency most of all, and only chips at the ends of lines wait for the longest. */
+static void find_small(struct lower_least *least)
+{
+    const double small_frac = 1e-3, small_bytes = 1 << 20;
+    const struct module *module = least->lower->module;
+    double sum = 0;
+    for (int32_t c = 0; c < least->classes; c++)
+        sum += weight(&least->class[c]);
+    for (struct least_class *class = least->class; class < least->class + least->classes; class ++)
+        class->small = weight(class) < small_frac * sum ||
+                       (is_permute(module, class->instruction) &&
+                        communication_in_bytes(module, class->instruction) < small_bytes);
 }
 
 int lower_least_init(struct lower_least *least, struct lower *lower, struct program *program,
@@ -369,8 +434,10 @@ int lower_least_init(struct lower_least *least, struct lower *lower, struct prog
         if (collective >= 0 && item->end_op >= 0)
             code = add(least, item, collective, st);
     }
-    find_reverses(least);
-    return code;
+    if (code < 0)
+        return code;
+    find_small(least);
+    return find_reverses(least, st);
 }
 
 void lower_least_free(struct lower_least *least)
@@ -384,25 +451,27 @@ void lower_least_free(struct lower_least *least)
  * wait for them. In one of 18 steps of Llama 70B on 512 chips it was 0.8, in the others more than 1. */
 #define HBM_SHARE 0.75
 
-static void set(const struct lower_least *least, int32_t class, double seconds, double delay_s)
+void lower_least_set(const struct lower_least *least)
 {
-    for (int32_t o = 0; o < least->program->ops; o++)
-        if (least->class_of[o] == class) {
-            struct op *op = &least->program->op[o];
-            if (op->kind == OP_COMPUTE)
-                op->amount.each = delay_s;
-            else
-                op->setup_s = seconds;
-            if (op->kind == OP_SEND)
-                op->hbm_Bps = seconds > 0 ? HBM_SHARE * least->class[class].hbm_bytes / seconds : 0;
-        }
+    for (int32_t o = 0; o < least->program->ops; o++) {
+        struct op *op = &least->program->op[o];
+        const struct least_class *class = &least->class[least->class_of[o]];
+        if (least->class_of[o] < 0)
+            continue;
+        if (op->kind == OP_COMPUTE)
+            op->amount.each = class->wait.delay_s;
+        else
+            op->setup_s = class->wait.seconds;
+        if (op->kind == OP_SEND)
+            op->hbm_Bps = class->wait.seconds > 0 ? HBM_SHARE * class->hbm_bytes / class->wait.seconds : 0;
+    }
 }
 
-void lower_least_bounds(const struct lower_least *least, double share)
+void lower_least_bounds(struct lower_least *least)
 {
-    for (int32_t c = 0; c < least->classes; c++)
-        set(least, c, share * least->class[c].bound_s,
-            least->lower->options->contention_frac * least->class[c].bound_s);
+    double frac = least->lower->options->contention_frac;
+    for (struct least_class *class = least->class; class < least->class + least->classes; class ++)
+        class->wait = (struct least_wait){class->bound_s, frac * class->bound_s};
 }
 
 double lower_least_sum_s(const struct lower_least *least)
@@ -418,32 +487,32 @@ static int find_together(struct lower *lower, const struct lower_least *least, c
                          double *seconds, struct status *st)
 {
     const struct least_class *fro = to->reverse < 0 ? NULL : &least->class[to->reverse];
-    double together_s;
-    if (!fro || !(*seconds > 0) || is_small(lower->module, to->instruction))
+    struct least_time together;
+    if (!fro || !(*seconds > 0) || to->small)
         return 0;
-    int code = lower_collective_time(lower, to->instruction, fro->instruction, &together_s, NULL, st);
+    int code = simulate(lower, to->instruction, fro->instruction, &together, st);
     if (code == 0)
-        *seconds += fmin(1, fro->times / to->times) * fmax(0, together_s - *seconds);
+        *seconds += fmin(1, fro->times / to->times) * fmax(0, together.seconds - *seconds);
     return code;
 }
 
-int lower_least_estimate(const struct lower_least *least, const struct placement *placement,
-                         enum least_way way, double *delay_s, struct status *st)
+int lower_least_estimate(struct lower_least *least, const struct placement *placement, bool other_loops,
+                         double *delay_s, struct status *st)
 {
     struct lower there = {0};
     *delay_s = 0;
     int code = lower_init(&there, least->lower->module, placement, least->lower->options, st);
     for (int32_t c = 0; c < least->classes && code == 0; c++) {
-        const struct least_class *class = &least->class[c];
+        struct least_class *class = &least->class[c];
         struct least_time time = {.seconds = class->bound_s};
-        if (way != LEAST_OTHER_LOOPS || !is_permute(least->lower->module, class->instruction))
-            code = estimate(&there, class->instruction, way == LEAST_SIMULATED, &time, st);
-        if (code == 0 && way == LEAST_SIMULATED)
+        bool here = !other_loops || !is_permute(least->lower->module, class->instruction);
+        if (here)
+            code = estimate(&there, class, &time, st);
+        if (here && code == 0)
             code = find_together(&there, least, class, &time.seconds, st);
         double links_s = fmax(time.links_s, class->bound_s), frac = there.options->contention_frac;
         *delay_s += class->delays * frac * (links_s - class->bound_s);
-        if (code == 0)
-            set(least, c, time.seconds, frac * links_s);
+        class->wait = (struct least_wait){time.seconds, frac * links_s};
     }
     lower_free(&there);
     return code;

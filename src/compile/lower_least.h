@@ -12,8 +12,8 @@
  *             longest path through any one chip's ops, with what that chip's sends take at least. Such a path is a convex function
  *             of what ops take: its mean over all chips is not below the path with mean times, and the longest is not below the mean.
  *             Permutes send alike on all chips, or count for nothing. Chips of several devices have no bound.
- *   estimate  of a layout: what the collective takes there by itself, simulated; or, at once, the bytes of its busiest link and its
- *             longest chain of sends, which it does not beat. Where all chips do the same at the same time, the step then takes what
+ *   estimate  of a layout: what the collective takes there by itself, simulated; where that would begin with a search for the
+ *             shares of rings, its lower bound (collective_least_s()). What is known of more bytes is scaled. Where all chips do the same at the same time, the step then takes what
  *             it takes. Elsewhere collectives get in each other's way, and the step takes longer; or a chip that is done with its part
  *             of one begins what follows, and links carry bytes of both at once. Two things that run at once are looked at: permutes of
  *             a loop that go to and fro, and the HBM that a collective takes of the computes beside it.
@@ -34,6 +34,11 @@ struct least_table {
 };
 void least_table_free(struct least_table *table);
 
+/* How long an op waits for a collective, and the queue is delayed by it. */
+struct least_wait {
+    double seconds, delay_s;
+};
+
 /* The ops of a program that wait for collectives of one class. */
 struct least_class {
     int32_t instruction; /* one of them */
@@ -41,6 +46,8 @@ struct least_class {
         reverse; /* of permutes: the class with the pairs the other way round, which run beside them; -1 */
     double times, delays;      /* executions represented by these ops; those of them that delay the queue */
     double bound_s, hbm_bytes; /* of a chip */
+    bool small;                /* all its bytes matter so little that it need not be simulated */
+    struct least_wait wait;
 };
 struct lower_least {
     struct lower *lower;
@@ -55,14 +62,13 @@ int lower_least_init(struct lower_least *least, struct lower *lower, struct prog
                      struct status *st);
 void lower_least_free(struct lower_least *least);
 
-/* Estimates at once; where permutes, which differ there, take their bounds; or simulated. */
-enum least_way { LEAST_AT_ONCE, LEAST_OTHER_LOOPS, LEAST_SIMULATED };
-
-/* Sets how long the program's ops wait: a share of their bounds; or their estimates on another placement with the same number of
- * devices, where the queue's computes take `delay_s` more than beside collectives that take their bounds. */
-void lower_least_bounds(const struct lower_least *least, double share);
-int lower_least_estimate(const struct lower_least *least, const struct placement *placement,
-                         enum least_way way, double *delay_s, struct status *st);
+/* Finds how long classes wait: their bounds; or their estimates on another placement with the same number of devices,
+ * where the queue's computes take `delay_s` more than beside collectives that take their bounds. With `other_loops`
+ * permutes differ there, and take their bounds. lower_least_set() has the program's ops wait as long. */
+void lower_least_bounds(struct lower_least *least);
+int lower_least_estimate(struct lower_least *least, const struct placement *placement, bool other_loops,
+                         double *delay_s, struct status *st);
+void lower_least_set(const struct lower_least *least);
 
 /* The sum of the bounds of all executions. */
 double lower_least_sum_s(const struct lower_least *least);

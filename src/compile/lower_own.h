@@ -135,9 +135,6 @@ int lower_root(const struct lower *lower, const struct layout *layout, const str
 int lower_exchange_bytes(const struct lower *lower, int32_t instruction, const struct layout *layout,
                          double *bytes, struct status *st);
 
-/* With options.least: appends an op without links that takes the lower bound of a collective. */
-int lower_wait(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st);
-
 /* The time of a chip's busiest direction, averaged over the chips, for the bytes of the ops from `first` on. */
 double lower_links_s(const struct program *program, int32_t first);
 

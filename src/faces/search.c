@@ -58,19 +58,12 @@ struct candidate {
     double least_s;
     int64_t point, like; /* with the first strategy: a step without loops is the same with all of them */
     int32_t family;
-    bool refined; /* the simulated times of its collectives are included */
+    bool rough; /* its estimate could be higher */
 };
 
 struct found {
     int64_t point;
     struct result result;
-};
-
-/* Steps of families that were refined last, which the next candidates are likely to be of, too. */
-enum { STEPS_KEPT = 8 };
-struct kept_step {
-    struct step_bound step;
-    int32_t family; /* -1: none */
 };
 
 struct search {
@@ -79,8 +72,7 @@ struct search {
     int jobs;
     struct ranking *ranking;
     struct least_table table;
-    struct kept_step kept[STEPS_KEPT];
-    int oldest; /* of these */
+    double promised_s; /* the least estimate */
     struct seats seats;
     struct family *family;
     const struct family **order;    /* the promising first */
@@ -113,9 +105,15 @@ static double last_s(const struct search *search)
     return ranking->count < ranking->top ? INFINITY : ranking->result[ranking->top - 1].time_s;
 }
 
+/* What is above this is not among the best. */
+static double limit_s(const struct search *search)
+{
+    return last_s(search) * (1 + ALIKE_FRAC);
+}
+
 static bool is_out(const struct search *search, double bound_s)
 {
-    return bound_s > last_s(search) * (1 + ALIKE_FRAC);
+    return bound_s > limit_s(search);
 }
 
 static int64_t point_at(const struct search *search, const struct family *family, int seat)
@@ -190,11 +188,11 @@ static void work(void *context, int64_t index, void *result)
     struct search *search = context;
     struct point point;
     struct status own = {0};
-    double limit_s = isinf(last_s(search)) ? 0 : last_s(search) * (1 + ALIKE_FRAC);
+    double most_s = isinf(last_s(search)) ? 0 : limit_s(search);
     grid_point(search->grid, search->batch[index].point, &point);
     budget_hold(&search->held, &point, search->jobs);
     time_hold(2 * point.run.time_limit_s); /* to build it, and to simulate it */
-    job_result_with(&point, &(struct job_options){.limit_s = limit_s, .least_table = &search->table},
+    job_result_with(&point, &(struct job_options){.limit_s = most_s, .least_table = &search->table},
                     search->catalog, result, &own);
 }
 
@@ -267,8 +265,7 @@ static int open_step(struct search *search, int32_t f, int64_t at, struct step_b
     struct point point;
     struct status own = {0};
     grid_point(search->grid, at, &point);
-    int code =
-        step_bound_open(step, &point, search->catalog, &search->table, last_s(search) / SHARE_OF_FEWER, &own);
+    int code = step_bound_open(step, &point, search->catalog, &search->table, &own);
     if (code == STATUS_NOMEM)
         return status_nomem(st);
     family->memory_bytes = step->memory_bytes;
@@ -285,29 +282,41 @@ static double family_bound_s(const struct step_bound *step)
     return (step->loops ? STEP_LOOPS : 1) * step->bound_s;
 }
 
-/* Estimates a point, which becomes a candidate if it may be among the best. Returns 1 if the point has a
- * different step. */
-static int estimate(struct search *search, struct step_bound *step, struct candidate candidate,
+/* What is above this is not worth more than a rough estimate for now: as long as few points are simulated, a tenth more
+ * than the least estimate. */
+static double enough_s(const struct search *search)
+{
+    return fmin(1.2 * search->promised_s, limit_s(search));
+}
+
+/* Estimates a point, roughly if that is above a limit; it becomes a candidate if it may be among the best. Returns 1
+ * if its estimate is not above the limit, but has other loops than the step. */
+static int estimate(struct search *search, struct step_bound *step, int32_t f, int64_t at, double enough_s,
                     struct status *st)
 {
     struct status own = {0};
     struct point point;
-    grid_point(search->grid, candidate.point, &point);
-    int code =
-        step_bound_estimate(step, &point, candidate.refined, search->catalog, &candidate.least_s, &own);
+    struct candidate candidate = {.family = f, .point = at, .like = at};
+    grid_point(search->grid, at, &point);
+    int code = step_bound_estimate(step, &point, enough_s, search->catalog, &candidate.least_s, &own);
     progress_tick(&search->progress);
     if (code == STATUS_NOMEM)
         return status_nomem(st);
-    candidate.least_s = fmax(candidate.least_s, candidate.refined ? step->bound_s : family_bound_s(step));
-    candidate.like = step->loops ? candidate.point
-                                 : grid_with(search->grid, candidate.point, option_by_name("strategy"), 0);
+    candidate.least_s = fmax(candidate.least_s, code > 0 ? family_bound_s(step) : step->bound_s);
+    candidate.rough = candidate.least_s > enough_s;
+    if (!step->loops)
+        candidate.like = grid_with(search->grid, at, option_by_name("strategy"), 0);
+    if (code > 0 && !candidate.rough)
+        return 1;
     if (code < 0)
-        refuse(search, candidate.family, candidate.point, &own);
-    else if (code == 0 && is_out(search, candidate.least_s))
-        end_point(search, candidate.point, candidate.family, END_ESTIMATE, candidate.least_s);
-    else if (code == 0)
-        return push(search, candidate, st);
-    return code > 0;
+        refuse(search, f, at, &own);
+    else if (is_out(search, candidate.least_s))
+        end_point(search, at, f, END_ESTIMATE, candidate.least_s);
+    else
+        code = push(search, candidate, st);
+    if (code == 0 && !candidate.rough)
+        search->promised_s = fmin(search->promised_s, candidate.least_s);
+    return code == STATUS_NOMEM ? code : 0;
 }
 
 /* The family of the same seats whose points have another value of an option; -1: there is none. */
@@ -320,41 +329,43 @@ static int32_t family_with(const struct search *search, int32_t f, const char *o
     return value < 0 ? -1 : (int32_t)(f / search->others * search->others + other);
 }
 
-/* Estimates all points of a family with the step of the first of them. */
+/* Estimates the points of some seats of a family, or fully of one, with the step of the first of them. Returns the number of seats, now in
+ * front, whose points may be among the best, but have other loops. */
+static int expand_with(struct search *search, int32_t f, int seat[], int seats, struct status *st)
+{
+    struct step_bound step = {0};
+    int left = 0, code = open_step(search, f, point_at(search, &search->family[f], *seat), &step, st);
+    double bound_s = family_bound_s(&step);
+    bool refused = code > 0, out = code == 0 && is_out(search, bound_s);
+    for (int s = 0; s < seats && code >= 0; s++) {
+        int64_t at = point_at(search, &search->family[f], seat[s]);
+        int other = 0;
+        if (refused)
+            refuse(search, f, at, &search->family[f].why);
+        else if (out)
+            end_point(search, at, f, step.loops ? END_ESTIMATE : END_BOUND, bound_s);
+        else
+            code = other = estimate(search, &step, f, at, seats > 1 ? enough_s(search) : limit_s(search), st);
+        if (other > 0)
+            seat[left++] = seat[s];
+    }
+    step_bound_close(&step);
+    return code < 0 ? code : left;
+}
+
+/* Estimates all points of a family. */
 static int expand(struct search *search, int32_t f, struct status *st)
 {
     const struct family *family = &search->family[f];
-    struct step_bound step = {0};
-    int code = open_step(search, f, point_at(search, family, family->first_seat), &step, st);
-    double bound_s = family_bound_s(&step);
-    bool refused = code > 0, out = code == 0 && is_out(search, bound_s);
-    if (refused || out)
-        end_family(search, f, refused ? END_REFUSED : step.loops ? END_ESTIMATE : END_BOUND, bound_s);
-    for (int s = family->first_seat; s < family->end_seat && code == 0 && !out; s++)
-        code = estimate(search, &step, (struct candidate){.point = point_at(search, family, s), .family = f},
-                        st);
-    step_bound_close(&step);
-    return code < 0 ? code : 0;
-}
-
-/* Refines a candidate's estimate by the simulated times of its collectives. */
-static int refine(struct search *search, struct candidate candidate, struct status *st)
-{
-    int code = 1;
-    candidate.refined = true;
-    for (int k = 0; k < STEPS_KEPT && code > 0; k++)
-        if (search->kept[k].family == candidate.family)
-            code = estimate(search, &search->kept[k].step, candidate, st);
-    if (code <= 0)
-        return code;
-    struct kept_step *kept = &search->kept[search->oldest];
-    search->oldest = (search->oldest + 1) % STEPS_KEPT;
-    step_bound_close(&kept->step);
-    code = open_step(search, candidate.family, candidate.point, &kept->step, st);
-    kept->family = code == 0 ? candidate.family : -1;
-    if (code == 0)
-        code = estimate(search, &kept->step, candidate, st);
-    return code < 0 ? code : 0;
+    int seats = family->end_seat - family->first_seat, *seat = malloc((size_t)seats * sizeof *seat);
+    if (!seat)
+        return status_nomem(st);
+    for (int s = 0; s < seats; s++)
+        seat[s] = family->first_seat + s;
+    while (seats > 0)
+        seats = expand_with(search, f, seat, seats, st);
+    free(seat);
+    return seats;
 }
 
 static const struct candidate *find_settled(const struct search *search, int64_t like)
@@ -400,8 +411,18 @@ static int enlist(struct search *search, struct candidate candidate, int *count,
     return code;
 }
 
-/* Takes the candidates that may be among the best in ascending order of time: refines them, and simulates
- * refined ones, some at a time. */
+/* Estimates a candidate again, with a step of its own. */
+static int refine(struct search *search, const struct candidate *candidate, struct status *st)
+{
+    const struct family *family = &search->family[candidate->family];
+    int seat = family->first_seat;
+    while (point_at(search, family, seat) != candidate->point)
+        seat++;
+    int code = expand_with(search, candidate->family, &seat, 1, st);
+    return code < 0 ? code : 0;
+}
+
+/* Simulates the candidates that may be among the best in ascending order of time, some at a time. */
 static int settle(struct search *search, struct status *st)
 {
     int code = 0, count = 0;
@@ -414,7 +435,7 @@ static int settle(struct search *search, struct status *st)
             break;
         } else {
             struct candidate first = pop(search);
-            code = first.refined ? enlist(search, first, &count, st) : refine(search, first, st);
+            code = first.rough ? refine(search, &first, st) : enlist(search, first, &count, st);
         }
         code = code == 0 && workers_interrupted() ? WORKERS_STOPPED : code;
     }
@@ -453,8 +474,8 @@ static int find_promise(struct search *search, struct family *family, struct ste
         struct point point;
         double least_s;
         grid_point(search->grid, point_at(search, family, family->first_seat + k * seats / samples), &point);
-        code = step_bound_estimate(step, &point, false, search->catalog, &least_s, &own);
-        family->promise_s = code == 0 ? fmin(family->promise_s, least_s) : family->promise_s;
+        code = step_bound_estimate(step, &point, family->promise_s, search->catalog, &least_s, &own);
+        family->promise_s = code >= 0 ? fmin(family->promise_s, least_s) : family->promise_s;
     }
     return code == STATUS_NOMEM ? status_nomem(st) : 0;
 }
@@ -657,8 +678,6 @@ static int make_families(struct search *search, struct status *st)
 
 static void search_free(struct search *search)
 {
-    for (int k = 0; k < STEPS_KEPT; k++)
-        step_bound_close(&search->kept[k].step);
     least_table_free(&search->table);
     seats_free(&search->seats);
     free(search->family);
@@ -678,11 +697,10 @@ int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struc
                             .catalog = catalog,
                             .jobs = jobs,
                             .ranking = ranking,
+                            .promised_s = INFINITY,
                             .writes = file->csv.output.file,
                             .progress = progress_start(grid->points)};
     sigset_t before;
-    for (int k = 0; k < STEPS_KEPT; k++)
-        search.kept[k].family = -1;
     ranking->searched = search.progress.searches = true;
     workers_hold(&before);
     search.batch = malloc(AT_ONCE * sizeof *search.batch);

@@ -169,11 +169,20 @@ static enum overlap_way way_of(void *context, const struct module *module, int32
     return step->way[collective];
 }
 
+static void note_ring(struct model_step *step, const char *axes)
+{
+    int r = 0;
+    while (r < step->rings && strcmp(step->ring[r], axes) != 0)
+        r++;
+    if (r == step->rings && r < MODEL_RINGS)
+        snprintf(step->ring[step->rings++], sizeof *step->ring, "%s", axes);
+}
+
 /* The devices of each group in the order of the ring through its chips, those of one chip one after the other. */
 static int lay_ring(void *context, const struct module *module, int32_t collective, struct groups *groups,
                     bool *closed, struct status *st)
 {
-    const struct model_step *step = context;
+    struct model_step *step = context;
     const struct mesh *mesh = step->mesh;
     struct mesh chips = {.devices = 0};
     struct axis_list over;
@@ -182,6 +191,7 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     int code = mesh->cores > 1 ? mesh_init_of_chips(&chips, mesh, st) : 0;
     if (code == 0)
         code = mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st);
+    note_ring(step, axes);
     if (code >= 0)
         code = ring_of_loop(&ring, mesh->cores > 1 ? &chips : mesh, &over, st);
     mesh_free(&chips);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "base/lookup.h"
 #include "study/module_job.h"
 
 int step_bound_matches(const struct point *point, struct status *st)
@@ -22,6 +24,7 @@ static int run(struct step_bound *step, double *time_s, struct status *st)
 {
     bool again;
     double more_s = 0;
+    lower_least_set(&step->least);
     timing_renew(&step->timing);
     int code = timing_run(&step->timing, RECORD_NONE, st);
     if (code == 0)
@@ -30,23 +33,41 @@ static int run(struct step_bound *step, double *time_s, struct status *st)
     return code;
 }
 
-/* Finds the axes of a mesh whose rings are closed, one bit each, numbered as the step's own axes. */
-static int find_closed(const struct step_bound *step, const struct mesh *mesh, unsigned *closed,
-                       struct status *st)
+/* Notes a ring of a mesh: whether it is closed, and the places of the devices along its axes. */
+static int add_ring(const struct mesh *mesh, const char *axes, uint32_t *rings, struct status *st)
 {
-    const struct axes *axes = &step->job.machine.mesh.axes;
-    *closed = 0;
-    for (int a = 0; a < axes->count && mesh->cores == 1; a++) {
-        struct axis_list list = {.count = 1, .axis = {axes_find(&mesh->axes, axes->axis[a].name)}};
-        struct ring ring;
-        if (axes->axis[a].n < 3)
-            continue;
-        if (ring_of_loop(&ring, mesh, &list, st) < 0)
-            return st->code;
-        *closed |= (unsigned)ring.closed << a;
+    struct axis_list list;
+    struct ring ring;
+    if (mesh_parse_axes(mesh, axes, &list, st) < 0)
+        return st->code;
+    if (axis_list_size(&list, &mesh->axes) < 3)
+        return 0;
+    int32_t *device = malloc((size_t)mesh->devices * sizeof *device);
+    if (!device)
+        return status_nomem(st);
+    axis_list_groups(&list, &mesh->axes, device);
+    int code = ring_of_loop(&ring, mesh, &list, st);
+    for (int i = 0; code == 0 && i < ring.n; i++)
+        device[i] = ring_position(&ring, mesh->slice, mesh_chip(mesh, device[i]));
+    if (code == 0) {
+        *rings = lookup_hash(*rings, &(int){ring.closed}, sizeof(int));
+        *rings = lookup_hash(*rings, device, (size_t)ring.n * sizeof *device);
         ring_free(&ring);
     }
-    return 0;
+    free(device);
+    return code;
+}
+
+/* Finds a number for the rings on which the step's loops depend, as they lie on a mesh. */
+static int find_rings(const struct step_bound *step, const struct mesh *mesh, uint32_t *rings,
+                      struct status *st)
+{
+    const struct model_step *own = &module_of(step)->step;
+    int code = 0;
+    *rings = 0;
+    for (int r = 0; r < own->rings && mesh->cores == 1 && code == 0; r++)
+        code = add_ring(mesh, own->ring[r], rings, st);
+    return code;
 }
 
 /* Returns 1 if the step's loops would be different on a mesh. Loops that were chosen as the fastest hold for one
@@ -55,14 +76,14 @@ static int check_loops(const struct step_bound *step, const struct point *point,
                        struct status *st)
 {
     const struct point_machine *own = &step->point.machine, *other = &point->machine;
-    unsigned closed;
+    uint32_t rings;
     if (!step->loops)
         return 0;
-    if (find_closed(step, mesh, &closed, st) < 0)
+    if (find_rings(step, mesh, &rings, st) < 0)
         return st->code;
     bool chosen = strncmp(module_of(step)->step.strategy, "auto:", strlen("auto:")) == 0,
          same = strcmp(own->mesh, other->mesh) == 0 && strcmp(own->slice, other->slice) == 0;
-    return closed != step->closed || (chosen && !same);
+    return rings != step->loop_rings || (chosen && !same);
 }
 
 /* Computes run one at a time. */
@@ -74,22 +95,19 @@ static double sum_computes_s(const struct lower *lower)
     return sum_s;
 }
 
-static int find_bounds(struct step_bound *step, double enough_s, struct status *st)
+static int find_bounds(struct step_bound *step, struct status *st)
 {
+    double bound_s;
     step->compute_s = sum_computes_s(&module_of(step)->lower);
     step->sent_s = lower_least_sum_s(&step->least);
-    step->bound_s = fmax(step->compute_s, step->sent_s);
-    if (step->bound_s > enough_s)
-        return 0;
-    double bound_s;
-    lower_least_bounds(&step->least, 1);
+    lower_least_bounds(&step->least);
     int code = run(step, &bound_s, st);
-    step->bound_s = fmax(step->bound_s, bound_s);
+    step->bound_s = fmax(bound_s, fmax(step->compute_s, step->sent_s));
     return code;
 }
 
 int step_bound_open(struct step_bound *step, const struct point *point, struct catalog *catalog,
-                    struct least_table *table, double enough_s, struct status *st)
+                    struct least_table *table, struct status *st)
 {
     const struct job_options options = {
         .least = true, .least_table = table, .few_layers = true, .model.must_fit = true};
@@ -106,9 +124,9 @@ int step_bound_open(struct step_bound *step, const struct point *point, struct c
     const struct model *model = &module_of(step)->step.model;
     step->memory_bytes = model_memory_bytes(&model->size, model->remat);
     step->loops = module_of(step)->step.loops;
-    if (step->loops && find_closed(step, &step->job.machine.mesh, &step->closed, st) < 0)
+    if (step->loops && find_rings(step, &step->job.machine.mesh, &step->loop_rings, st) < 0)
         return st->code;
-    return find_bounds(step, enough_s, st);
+    return find_bounds(step, st);
 }
 
 /* Finds the chips of the step's devices on a mesh with the same axes in another order. */
@@ -138,64 +156,86 @@ static int lay(const struct step_bound *step, const struct machine *machine, str
     return code;
 }
 
-/* Do mesh axes share axes of the slice? */
-static bool is_split(const struct mesh *mesh)
+static double share_of(const struct step_bound *step, bool other_loops)
 {
-    bool split = false;
-    for (int a = 0; a < mesh->axes.count; a++) {
-        split |= mesh->axes.axis[a].n > 1 && mesh->layout.sides[a] == 0;
-        for (int s = 0; s < mesh->layout.sides[a]; s++)
-            split |= mesh->layout.side[a][s].n < mesh->slice->len[mesh->layout.side[a][s].axis];
+    bool ahead = step->point.schedule.prefetch > 0 || step->point.schedule.combine;
+    return ahead || other_loops ? STEP_AHEAD : STEP_SHARE;
+}
+
+/* Is a time known of waits that are all as long as the present ones? Finds what these take at least, that of a run in
+ * which none was longer. */
+static bool is_known(const struct step_bound *step, double *least_s)
+{
+    int32_t classes = step->least.classes, longer = 0, c;
+    *least_s = 0;
+    for (int64_t r = 0; r < step->runs; r++) {
+        const struct least_wait *then = step->waited + r * classes;
+        for (c = longer = 0; c < classes; c++) {
+            struct least_wait now = step->least.class[c].wait;
+            if (now.seconds < then[c].seconds || now.delay_s < then[c].delay_s)
+                break;
+            longer += now.seconds > then[c].seconds || now.delay_s > then[c].delay_s;
+        }
+        if (c == classes)
+            *least_s = fmax(*least_s, step->took_s[r]);
+        if (c == classes && longer == 0)
+            return true;
     }
-    return split;
+    return false;
 }
 
-static double share_of(const struct step_bound *step, const struct mesh *mesh, enum least_way way)
+static int keep_run(struct step_bound *step, double time_s, struct status *st)
 {
-    if (way == LEAST_OTHER_LOOPS)
-        return STEP_SPLIT;
-    bool loops = step->loops && strcmp(module_of(step)->step.strategy, "xla") != 0;
-    bool beside = loops || step->point.schedule.prefetch > 0 || step->point.schedule.combine;
-    return !is_split(mesh) ? STEP_WHOLE : beside ? STEP_SPLIT : STEP_SYNCHRONOUS;
+    int32_t classes = step->least.classes;
+    if (!GROW(step->took_s, step->runs, step->run_room) ||
+        !GROW_BY(step->waited, step->waits, step->wait_room, classes))
+        return status_nomem(st);
+    for (int32_t c = 0; c < classes; c++)
+        step->waited[step->waits++] = step->least.class[c].wait;
+    step->took_s[step->runs++] = time_s;
+    return 0;
 }
 
-/* Estimates the step with the loops that it has. */
-static int estimate(struct step_bound *step, const struct machine *machine, enum least_way way,
+/* Estimates the step with the loops that it has; if it is above enough_s, it may take longer yet. */
+static int estimate(struct step_bound *step, const struct machine *machine, bool other_loops, double enough_s,
                     double *estimate_s, struct status *st)
 {
     struct placement placement = {0};
-    double delay_s = 0;
+    double delay_s = 0, time_s;
     int code = lay(step, machine, &placement, st);
     if (code == 0)
-        code = lower_least_estimate(&step->least, &placement, way, &delay_s, st);
-    if (code == 0)
-        code = run(step, estimate_s, st);
-    double compute_s = (way == LEAST_OTHER_LOOPS ? STEP_LOOPS : 1) * (step->compute_s + delay_s);
-    if (code == 0)
-        *estimate_s = compute_s + share_of(step, &machine->mesh, way) * (*estimate_s - compute_s);
+        code = lower_least_estimate(&step->least, &placement, other_loops, &delay_s, st);
     placement_free(&placement);
-    return code;
+    if (code < 0)
+        return code;
+    double compute_s = (other_loops ? STEP_LOOPS : 1) * (step->compute_s + delay_s),
+           share = share_of(step, other_loops);
+    bool known = is_known(step, &time_s);
+    *estimate_s = compute_s + share * (time_s - compute_s);
+    if (known || *estimate_s > enough_s)
+        return 0;
+    code = run(step, &time_s, st);
+    *estimate_s = compute_s + share * (time_s - compute_s);
+    return code < 0 ? code : keep_run(step, time_s, st);
 }
 
-int step_bound_estimate(struct step_bound *step, const struct point *point, bool simulated,
+int step_bound_estimate(struct step_bound *step, const struct point *point, double enough_s,
                         struct catalog *catalog, double *estimate_s, struct status *st)
 {
     struct machine machine = {0};
-    int code = machine_open(&machine, point, catalog, st);
+    int other = 0, code = machine_open(&machine, point, catalog, st);
     if (code == 0)
-        code = check_loops(step, point, &machine.mesh, st);
-    if (code == 0 || (code > 0 && !simulated))
-        code = estimate(step, &machine,
-                        simulated  ? LEAST_SIMULATED
-                        : code > 0 ? LEAST_OTHER_LOOPS
-                                   : LEAST_AT_ONCE,
-                        estimate_s, st);
+        code = other = check_loops(step, point, &machine.mesh, st);
+    if (code >= 0)
+        code = estimate(step, &machine, other, enough_s, estimate_s, st);
     machine_close(&machine);
-    return code;
+    return code < 0 ? code : other;
 }
 
 void step_bound_close(struct step_bound *step)
 {
+    free(step->waited);
+    free(step->took_s);
     timing_free(&step->timing);
     lower_least_free(&step->least);
     job_close(&step->job);
