@@ -238,6 +238,8 @@ const char *instruction_axes(const struct module_job *m, int32_t collective, cha
     int numbers;
     if (module_number(&m->module, collective, ATTR_REPLICA_GROUPS, -1) >= 0)
         return tally_axes(&m->module, collective, text);
+    if (module_label(&m->module, collective, "over", text, TALLY_AXES)) /* of a loop */
+        return text;
     const int64_t *pair = module_numbers(&m->module, collective, ATTR_SOURCE_TARGET_PAIRS, &numbers);
     *text = '\0';
     if (m->of_model)
