@@ -32,6 +32,7 @@ struct family {
     const char *strategy;     /* "": none is given */
     double compute_s, sent_s; /* computes alone; bytes sent over all links of a chip */
     double step_s;            /* the bound of its own step; 0: that was not opened */
+    bool loops;               /* that has loops */
     double bound_s;           /* no point of it is faster; 0: not known */
     double promise_s;         /* families with a lower one are searched first */
     double memory_bytes;
@@ -270,6 +271,7 @@ static int open_step(struct search *search, int32_t f, int64_t at, struct step_b
         return status_nomem(st);
     family->memory_bytes = step->memory_bytes;
     family->step_s = step->bound_s;
+    family->loops = step->loops;
     family->compute_s = step->compute_s;
     family->sent_s = step->sent_s;
     family->why = own;
@@ -282,7 +284,7 @@ static double family_bound_s(const struct step_bound *step)
     return (step->loops ? STEP_LOOPS : 1) * step->bound_s;
 }
 
-/* What is above this is not worth more than a rough estimate for now: as long as few points are simulated, a tenth more
+/* What is above this is not worth more than a rough estimate for now: as long as few points are simulated, a fifth more
  * than the least estimate. */
 static double enough_s(const struct search *search)
 {
@@ -459,7 +461,7 @@ static int32_t base_of(const struct search *search, int32_t f)
     int32_t naive = family_with(search, f, "strategy", "naive");
     int32_t none = family_with(search, naive < 0 ? f : naive, "prefetch", "0");
     int32_t base = none < 0 ? naive : none;
-    return base < 0 || base > f ? f : base;
+    return base < 0 || base > f || search->family[base].loops ? f : base;
 }
 
 /* Finds the priority of a family: the least of a few of its estimates. */
