@@ -29,7 +29,8 @@ static int find_least(struct lower *lower, int32_t instruction, const struct col
     const struct layout *layout;
     double exchanged_bytes = 0;
     int kind = lower_kind_of(lower, instruction, st), code = kind < 0 ? st->code : 0;
-    struct collective_spec spec = {.kind = (enum ring_kind)kind, .elem_bytes = 1};
+    struct collective_spec spec = {
+        .kind = (enum ring_kind)kind, .elem_bytes = 1, .setup_s = lower->options->setup_s};
     *least = (struct least_time){.seconds = INFINITY};
     if (code == 0)
         code = lower_layout(lower, instruction, &layout, st);
@@ -59,7 +60,7 @@ struct least_key {
     int32_t whole, kind, dtype, kept, algorithm, pattern, all_to_all, ways, cores, all_cores;
     int32_t line[KEY_LINES][4];
 };
-enum kept { KEPT_LEAST, KEPT_TIME, KEPT_TOGETHER, KEPT_SHARE };
+enum kept { KEPT_LEAST, KEPT_TIME, KEPT_TOGETHER, KEPT_SHARE }; /* bound, simulated, two at once, shares */
 struct least_entry {
     struct least_key key;
     double in_bytes;
@@ -99,13 +100,6 @@ static bool find_lines(const struct lower *lower, int32_t instruction, struct le
            places * (key->all_cores ? mesh->cores : 1) == axis_list_size(&list, &mesh->axes);
 }
 
-static uint64_t mix(uint64_t bits)
-{
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-    return bits ^ (bits >> 31);
-}
-
 /* The chips between which a permute sends, in any order. */
 static bool find_pairs(const struct lower *lower, int32_t instruction, struct least_key *key)
 {
@@ -113,8 +107,10 @@ static bool find_pairs(const struct lower *lower, int32_t instruction, struct le
     const int32_t *chip_of = lower->placement->chip_of;
     int numbers;
     const int64_t *device = module_numbers(lower->module, instruction, ATTR_SOURCE_TARGET_PAIRS, &numbers);
-    for (int i = 0; i + 1 < numbers; i += 2)
-        key->pairs += mix((uint64_t)chip_of[device[i]] << 32 | (uint64_t)chip_of[device[i + 1]]);
+    for (int i = 0; i + 1 < numbers; i += 2) {
+        const int32_t pair[] = {chip_of[device[i]], chip_of[device[i + 1]]};
+        key->pairs += (uint64_t)lookup_hash(1, pair, sizeof pair) << 32 | lookup_hash(2, pair, sizeof pair);
+    }
     for (int a = 0; a < slice->axes; a++)
         memcpy(key->line[a], (int32_t[]){a, slice->len[a], 0, slice_ring(slice, a) > 0}, sizeof key->line[a]);
     return numbers > 0 && lower->placement->cores == 1;
@@ -208,7 +204,7 @@ static int simulate(struct lower *lower, int32_t instruction, int32_t beside, st
     return 0;
 }
 
-/* Does its simulation begin with a search for the shares of its rings, which takes long? */
+/* May its simulation begin with a search for the shares of its rings, which takes long? */
 static bool has_shares(const struct lower *lower, int32_t instruction, const struct collective *collective)
 {
     return collective->uses_ring && lower_by_schedule(lower, instruction) &&
@@ -402,7 +398,8 @@ static double weight(const struct least_class *class)
     return class->times * class->hbm_bytes;
 }
 
-/* Permutes of few bytes take latency most of all, and only chips at the ends of lines wait for the longest. */
+/* Not simulated are collectives of a thousandth of all bytes, such as scales of norms, and permutes that take latency most of
+ * all: only chips at the ends of lines wait for the longest. */
 static void find_small(struct lower_least *least)
 {
     const double small_frac = 1e-3, small_bytes = 1 << 20;
@@ -411,7 +408,7 @@ static void find_small(struct lower_least *least)
     for (int32_t c = 0; c < least->classes; c++)
         sum += weight(&least->class[c]);
     for (struct least_class *class = least->class; class < least->class + least->classes; class ++)
-        class->small = weight(class) < small_frac * sum ||
+        class->small = (class->hbm_bytes > 0 && weight(class) < small_frac * sum) ||
                        (is_permute(module, class->instruction) &&
                         communication_in_bytes(module, class->instruction) < small_bytes);
 }
@@ -455,9 +452,9 @@ void lower_least_set(const struct lower_least *least)
 {
     for (int32_t o = 0; o < least->program->ops; o++) {
         struct op *op = &least->program->op[o];
-        const struct least_class *class = &least->class[least->class_of[o]];
         if (least->class_of[o] < 0)
             continue;
+        const struct least_class *class = &least->class[least->class_of[o]];
         if (op->kind == OP_COMPUTE)
             op->amount.each = class->wait.delay_s;
         else

@@ -46,7 +46,7 @@ struct least_class {
         reverse; /* of permutes: the class with the pairs the other way round, which run beside them; -1 */
     double times, delays;      /* executions represented by these ops; those of them that delay the queue */
     double bound_s, hbm_bytes; /* of a chip */
-    bool small;                /* all its bytes matter so little that it need not be simulated */
+    bool small;                /* its bytes matter so little that it need not be simulated */
     struct least_wait wait;
 };
 struct lower_least {

@@ -40,7 +40,7 @@
  *
  * If several links are full at one level, a path that crosses more than one of them is held by the first one
  * on its route, so that equivalent flows stay equal to the last bit. Links and groups that changed are marked
- * dirty and settled once per instant, after all its events; each queues only its earliest end. Instants that
+ * dirty and settled once per instant, after all its events; each has one event, not after its earliest end. Instants that
  * differ by less than 2^-48 of their value count as one, so that rounding does not separate equal times.
  *
  * Units: bytes, seconds. Errors: `code` is set and stays: STATUS_NOMEM, or STATUS_LIMIT if there are too many
@@ -106,7 +106,7 @@ struct link {
     double rate_Bps;    /* of each flow that it holds */
     double first_bytes; /* the earliest end among these, by the clock ... */
     double due_s;       /* ... and by time; NaN if none is known */
-    double queued_s;    /* time of its next event, which may come before that */
+    double queued_s;    /* time of its next event, which may come before due_s */
     double least_bytes; /* the least end_bytes of all held flows; NaN if it must be searched */
     struct held *held;
     int32_t helds, held_room;

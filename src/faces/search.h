@@ -8,9 +8,10 @@
  * checked once. Then follow, each only for points that may still be among the best:
  *
  *   bound      of a family, proven (compile/lower_least.h): no layout of its mesh takes less. A family of loops, or of gathers ahead, has
- *              that of the same sizes without them: computes, and bytes that leave a chip, are no fewer
- *   estimate   of each layout, from what its collectives do not beat, later from what they take alone; each collective is timed once for
- *              all layouts on which it is alike. It is no proof (study/step_bound.h)
+ *              that of the same sizes without either: computes, and bytes that leave a chip, are no fewer. Or a share of the bound of a
+ *              family that differs in its strategy, in what it prefetches or in having fewer micro-batches, by experience
+ *   estimate   of each layout, from what its collectives take alone, with the loops that they are there; each collective is timed once
+ *              for all layouts on which it is alike. It is no proof (study/step_bound.h). Rough ones are made again when their turn comes
  *   simulation of those of the least estimate first, until no other is below the last of the best. Layers are added where they are
  *              not seen to repeat only if the time may still be among the best. A step without loops is the same with all strategies, and
  *              simulated once

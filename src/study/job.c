@@ -208,10 +208,10 @@ static struct spent lap(const struct job *job, struct stopwatch *stopwatch)
 }
 
 /* Is a time above a limit (0: none)? Among 80 steps of Llama 70B on 512 chips, the time with the first few layers was at
- * most 0.32 % off. */
+ * most 0.32 % off; in one of 9 layers 0.8 %. */
 static bool is_above(double time_s, double limit_s, bool again)
 {
-    return limit_s > 0 && time_s > limit_s * (again ? 1.005 : 1);
+    return limit_s > 0 && time_s > limit_s * (again ? 1.02 : 1);
 }
 
 static int run_program(struct job *job, enum record record, struct run *run, bool *again, struct status *st)

@@ -191,7 +191,8 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     int code = mesh->cores > 1 ? mesh_init_of_chips(&chips, mesh, st) : 0;
     if (code == 0)
         code = mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st);
-    note_ring(step, axes);
+    if (code >= 0)
+        note_ring(step, axes);
     if (code >= 0)
         code = ring_of_loop(&ring, mesh->cores > 1 ? &chips : mesh, &over, st);
     mesh_free(&chips);

@@ -23,7 +23,7 @@
 #include "model/model.h"
 #include "settings/point.h"
 
-enum { MODEL_STRATEGY = 24, MODEL_RINGS = 4 };
+enum { MODEL_STRATEGY = 24, MODEL_RINGS = AXES_MAX };
 struct model_step {
     const struct point *point;
     const struct mesh *mesh;
@@ -35,7 +35,7 @@ struct model_step {
     bool *ahead;                   /* [base.instructions] gathers that --prefetch starts ahead: never loops */
     char strategy[MODEL_STRATEGY]; /* as results show it: "uni", "auto:bidi", "auto:mixed" */
     bool loops; /* the module written has loops, or auto might choose some on another slice */
-    char ring[MODEL_RINGS][AXES_TEXT]; /* the mesh axes of rings on which loops depend */
+    char ring[MODEL_RINGS][AXES_TEXT]; /* the mesh axes of rings on which loops depend: mostly tp, and fsdp */
     int rings;
     double least_s; /* the time of auto if found by simulation; else 0 */
 };

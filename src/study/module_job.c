@@ -115,7 +115,7 @@ static int read_price(const char *text, const char *chip, double *usd, struct st
 /* The layers that a step is first simulated with. Between the first and the last there have to be as many as can be
  * compared. Where a physical axis is split, chips share links unevenly, and layers rarely repeat one another: twice as many
  * are then built at once, of which several stand for those that are missing (lower_layers.c). Estimates are made with
- * fewer: of 6,000 points none was lower by more than 1.3 %. */
+ * fewer: of 6,000 estimates of Llama 8B and 70B none was higher by more than 0.07 %, or lower by more than 1.3 %. */
 static int first_layers(const struct job *job)
 {
     enum { FIRST_LAYERS = 5 };

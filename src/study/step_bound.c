@@ -19,6 +19,13 @@ static struct module_job *module_of(const struct step_bound *step)
     return step->job.state;
 }
 
+/* Was its strategy chosen while collectives took no time? Then its computes are the least of all strategies', and that is all
+ * that is known. */
+static bool is_chosen(const struct step_bound *step)
+{
+    return strncmp(module_of(step)->step.strategy, "auto:", strlen("auto:")) == 0;
+}
+
 /* The time of the step with the present lengths of its waits. */
 static int run(struct step_bound *step, double *time_s, struct status *st)
 {
@@ -70,28 +77,21 @@ static int find_rings(const struct step_bound *step, const struct mesh *mesh, ui
     return code;
 }
 
-/* Returns 1 if the step's loops would be different on a mesh. Loops that were chosen as the fastest hold for one
- * layout. */
-static int check_loops(const struct step_bound *step, const struct point *point, const struct mesh *mesh,
-                       struct status *st)
+/* Returns 1 if the step's loops would be different on a mesh. */
+static int check_loops(const struct step_bound *step, const struct mesh *mesh, struct status *st)
 {
-    const struct point_machine *own = &step->point.machine, *other = &point->machine;
     uint32_t rings;
-    if (!step->loops)
+    if (!step->loops || is_chosen(step))
         return 0;
-    if (find_rings(step, mesh, &rings, st) < 0)
-        return st->code;
-    bool chosen = strncmp(module_of(step)->step.strategy, "auto:", strlen("auto:")) == 0,
-         same = strcmp(own->mesh, other->mesh) == 0 && strcmp(own->slice, other->slice) == 0;
-    return rings != step->loop_rings || (chosen && !same);
+    return find_rings(step, mesh, &rings, st) < 0 ? st->code : rings != step->loop_rings;
 }
 
-/* Computes run one at a time. */
+/* Computes run one at a time. Those that differ by chip are left out. */
 static double sum_computes_s(const struct lower *lower)
 {
     double sum_s = 0;
     for (const struct lowered *item = lower->item; item < lower->item + lower->items; item++)
-        sum_s += item->aside || !(item->seconds > 0) ? 0 : item->seconds * item->times;
+        sum_s += item->aside || item->each_s || !(item->seconds > 0) ? 0 : item->seconds * item->times;
     return sum_s;
 }
 
@@ -102,7 +102,7 @@ static int find_bounds(struct step_bound *step, struct status *st)
     step->sent_s = lower_least_sum_s(&step->least);
     lower_least_bounds(&step->least);
     int code = run(step, &bound_s, st);
-    step->bound_s = fmax(bound_s, fmax(step->compute_s, step->sent_s));
+    step->bound_s = fmax(is_chosen(step) ? 0 : bound_s, fmax(step->compute_s, step->sent_s));
     return code;
 }
 
@@ -159,14 +159,16 @@ static int lay(const struct step_bound *step, const struct machine *machine, str
 static double share_of(const struct step_bound *step, bool other_loops)
 {
     bool ahead = step->point.schedule.prefetch > 0 || step->point.schedule.combine;
+    if (is_chosen(step))
+        return 0;
     return ahead || other_loops ? STEP_AHEAD : STEP_SHARE;
 }
 
-/* Is a time known of waits that are all as long as the present ones? Finds what these take at least, that of a run in
- * which none was longer. */
+/* Is a time known of waits that are all as long as the present ones? Else finds what these take about at least: what a run took
+ * in which none was longer. (A longer wait takes less HBM per second of the computes beside it, which is neglected.) */
 static bool is_known(const struct step_bound *step, double *least_s)
 {
-    int32_t classes = step->least.classes, longer = 0, c;
+    int32_t classes = step->least.classes, longer, c;
     *least_s = 0;
     for (int64_t r = 0; r < step->runs; r++) {
         const struct least_wait *then = step->waited + r * classes;
@@ -177,7 +179,7 @@ static bool is_known(const struct step_bound *step, double *least_s)
             longer += now.seconds > then[c].seconds || now.delay_s > then[c].delay_s;
         }
         if (c == classes)
-            *least_s = fmax(*least_s, step->took_s[r]);
+            *least_s = longer ? fmax(*least_s, step->took_s[r]) : step->took_s[r];
         if (c == classes && longer == 0)
             return true;
     }
@@ -225,7 +227,7 @@ int step_bound_estimate(struct step_bound *step, const struct point *point, doub
     struct machine machine = {0};
     int other = 0, code = machine_open(&machine, point, catalog, st);
     if (code == 0)
-        code = other = check_loops(step, point, &machine.mesh, st);
+        code = other = check_loops(step, &machine.mesh, st);
     if (code >= 0)
         code = estimate(step, &machine, other, enough_s, estimate_s, st);
     machine_close(&machine);
