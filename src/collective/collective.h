@@ -135,7 +135,7 @@ const struct collective *collective_by_name(const char *name, struct status *st)
  * ring. Rings of different lengths, and lines, do not carry equal loads, so parts have shares that add up to
  * COLLECTIVE_SHARES. */
 enum { COLLECTIVE_SHARES = 64 };
-/* A lower bound, in seconds, of a collective that uses_ring with its best shares, as if no link were slow (share.c: where rings
+/* A lower bound, in seconds, of a collective that uses_ring with its best shares, as if no link were slow (share_bound.h: where rings
  * share links it is not proven); *links_s
  * is how long it uses links, averaged over the chips. */
 double collective_least_s(const struct collective *collective, const struct slice *slice,
