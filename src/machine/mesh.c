@@ -19,6 +19,8 @@ static void describe(struct mesh *mesh)
         bool whole = !listed && mesh->layout.sides[a] == 1 && side->n == mesh->slice->len[side->axis];
         mesh->lay[a].physical = whole ? side->axis : -1;
         mesh->plain &= mesh->axes.axis[a].n == 1 || (!listed && mesh->layout.sides[a] == 1);
+        for (int s = 0; s < mesh->layout.sides[a]; s++)
+            mesh->split |= side[s].n < mesh->slice->len[side[s].axis];
         mesh_layout_print(&mesh->layout, mesh->slice, a, mesh->lay[a].how);
         if (listed && mesh->layout.sides[a] == 0 && mesh->axes.axis[a].n > 1)
             snprintf(mesh->lay[a].how, MESH_LAYOUT_TEXT, "chips as JAX lists them");

@@ -66,6 +66,7 @@ struct mesh {
     struct mesh_layout layout;
     enum device_order order;
     bool plain;       /* no axis lies on several physical ones or on a list, so both orders are equal */
+    bool split;       /* some axis lies on a part of a physical one */
     int32_t *chip_of; /* [devices]: the chip of each device; NULL if the numbers are equal */
     int32_t
         *device_of; /* [chips of the slice]: the first device of a chip; -1 for chips outside the mesh; may be

@@ -119,13 +119,9 @@ static int read_price(const char *text, const char *chip, double *usd, struct st
 static int first_layers(const struct job *job)
 {
     enum { FIRST_LAYERS = 5 };
-    const struct mesh *mesh = &job->machine.mesh;
-    bool split = false;
-    for (int a = 0; a < mesh->axes.count; a++)
-        split |= strchr(mesh->lay[a].how, ':') != NULL;
     if (job->options.least)
         return 3 + 3 * job->point->schedule.prefetch;
-    return (split ? 2 : 1) * (FIRST_LAYERS + 2 * job->point->schedule.prefetch);
+    return (job->machine.mesh.split ? 2 : 1) * (FIRST_LAYERS + 2 * job->point->schedule.prefetch);
 }
 
 /* Its strategy is chosen when it is built. */
