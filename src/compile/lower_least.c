@@ -52,7 +52,8 @@ static int find_least(struct lower *lower, int32_t instruction, const struct col
 
 /* Everything an estimate depends on but its bytes, without padding: the links, and the lines that the groups' mesh axes have on
  * the slice, which say where every group is: on which of their axes a line lies, its length and stride, and whether its ends are
- * joined. Nothing is sent beyond a line, so it does not matter how long an axis goes on. Of permutes, the slice and who sends to whom. */
+ * joined. Nothing is sent beyond a line, so it does not matter how long an axis goes on. Of permutes, the slice and who sends
+ * to whom. */
 enum { KEY_LINES = 6 };
 struct least_key {
     double setup_s, link_Bps, hop_latency_s;

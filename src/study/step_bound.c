@@ -212,13 +212,13 @@ static int estimate(struct step_bound *step, const struct machine *machine, bool
         return code;
     double compute_s = (other_loops ? STEP_LOOPS : 1) * (step->compute_s + delay_s),
            share = share_of(step, other_loops);
-    bool known = is_known(step, &time_s);
+    bool known = is_known(step, &time_s) || is_chosen(step);
+    if (!known && compute_s + share * (time_s - compute_s) <= enough_s) {
+        code = run(step, &time_s, st);
+        code = code < 0 ? code : keep_run(step, time_s, st);
+    }
     *estimate_s = compute_s + share * (time_s - compute_s);
-    if (known || *estimate_s > enough_s)
-        return 0;
-    code = run(step, &time_s, st);
-    *estimate_s = compute_s + share * (time_s - compute_s);
-    return code < 0 ? code : keep_run(step, time_s, st);
+    return code;
 }
 
 int step_bound_estimate(struct step_bound *step, const struct point *point, double enough_s,

@@ -43,9 +43,9 @@ int step_bound_open(struct step_bound *step, const struct point *point, struct c
 /* Estimates the least time of the step at a point that differs only in its slice and the layout of its mesh, from the
  * times of its collectives alone. Above enough_s it may be lower than a run would give. Only a share of what
  * collectives add to the computes counts, since one may use links that another leaves free, and chips that are done with
- * one begin the next. The shares are empirical: of 1,600 points of Llama 8B and 70B on 16 to 128 chips of v4, v5e, v5p and v6e
- * none took less than 0.984 of the sum, if no gathers start ahead or are combined; of 500 where they do, none less than 0.81, and of 1,500 of
- * small models none less than 0.76.
+ * one begin the next. The shares are empirical: of 1,600 points of Llama 8B and 70B on 16 to 128 chips of v4, v5e, v5p and
+ * v6e none took less than 0.984 of the sum, if no gathers start ahead or are combined; of 500 where they do, none less
+ * than 0.81, and of 1,500 of small models none less than 0.76.
  * If the step's loops would be different there, then 1 is returned, and the estimate is a rough one: permutes take their
  * bound, and computes may take a little less (STEP_LOOPS; 0.1 % in the few steps compared). */
 #define STEP_SHARE 0.97
