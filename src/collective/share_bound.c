@@ -40,13 +40,14 @@ static void make_turns(const struct collective_spec *spec, const struct slice *s
 }
 
 struct share_costs share_costs_of(const struct collective *collective, const struct slice *slice,
-                             const struct collective_spec *spec)
+                                  const struct collective_spec *spec)
 {
     const struct ring *ring[COLLECTIVE_RINGS];
     double share_s = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES / slice->link_Bps;
     struct share_costs costs = {.times = collective->id == COLLECTIVE_ALL_REDUCE ? 2 : 1,
-                          .setup_s = spec->setup_s,
-                          .mirrored = collective->uses_ring && spec->kind == RING_BIDI_HALF && !slice->link};
+                                .setup_s = spec->setup_s,
+                                .mirrored =
+                                    collective->uses_ring && spec->kind == RING_BIDI_HALF && !slice->link};
     struct ring turn[COLLECTIVE_RINGS];
     if (share_has_turns(collective, spec))
         make_turns(spec, slice, turn);
@@ -153,8 +154,8 @@ static double order_least_s(const struct collective *collective, const struct sl
         memset(share, 0, sizeof share);
     for (int r = 0; r < spec->rings; r++)
         if (spec->ring[r]->n > 1)
-            *links_s = fmax(*links_s, costs.times * busy_s(&costs, share, of++) *
-                                          mean_frac(spec->ring[r], spec->kind));
+            *links_s = fmax(*links_s,
+                            costs.times * busy_s(&costs, share, of++) * mean_frac(spec->ring[r], spec->kind));
     return share_least_s(&costs, share);
 }
 
