@@ -114,6 +114,9 @@ why "C3, naive" "${c3[@]}"
 why "a network" run workloads/net-fsdp-a.yaml
 why "C1" run workloads/by-hand/llama-70b.yaml --chip v5p --slice 4x4x4 --mesh fsdp=64 --tokens-per-chip 4096 --prefetch 1
 grep -q '# exposed over fsdp: .*all-gathers of .*: nothing has been computed before' "$out_file" || fail "C1 does not say that its first gathers have nothing before them"
+# Chips end their collectives one after the other here: the embedding's rows wait for a reduce-scatter.
+why "chips that differ" run workloads/llama-70b.yaml --chip v5p --slice 8x8x8 --layers 2 --tokens-per-chip 4096 \
+    --mesh 'dp=x:2*y:2*z:2,fsdp=x:4*y:4*z:4,tp=1' --remat full --prefetch 1
 # 2_async_pair.hlo, by its first lines: of 128.829 us 85.899 are hidden, 42.930 are not
 "$program" run tests/golden/hlo/2_async_pair.hlo --chip tests/golden/hlo/round.yaml --wrap all --slice 4 --ring bidi-half >"$out_file"
 grep -q '# exposed over .*: 42.93 us, 1 all-gather of 128.8 us: the chip computes for 85.9 us only while one is under way' "$out_file" ||

@@ -154,5 +154,27 @@ static void tables_have_a_width(void)
     free(text);
 }
 
+/* A long time puts all of its column into seconds, also those below zero; what is not there is no time. */
+static void all_times_have_one_unit(void)
+{
+    struct status st = {0};
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    CU_ASSERT_FATAL(out != NULL);
+    struct table table = table_of("what, time (us)");
+    table_row(&table, "all", 2.385);
+    table_row(&table, "rest", -0.000287);
+    table_row(&table, "none", NAN);
+    OKAY(table_end(&table, out, &st), st);
+    fclose(out);
+    CU_ASSERT_STRING_EQUAL(text, "#  what       time\n"
+                                 "#              (s)\n"
+                                 "   all    2.385000\n"
+                                 "   rest  -0.000287\n"
+                                 "   none          -\n");
+    free(text);
+}
+
 SUITE("columns", TEST(table_is_sound), TEST(columns_never_move), TEST(tables_have_what_applies),
-      TEST(tables_have_a_width))
+      TEST(tables_have_a_width), TEST(all_times_have_one_unit))

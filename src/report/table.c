@@ -114,7 +114,7 @@ static void print_line(const struct table *table, const int width[], char mark, 
 
 static bool is_time(const struct table *table, int cell)
 {
-    return strcmp(unit_of(table, cell % table->columns), "(us)") == 0 && *table->cell[cell] != '-';
+    return strcmp(unit_of(table, cell % table->columns), "(us)") == 0 && strcmp(table->cell[cell], "-") != 0;
 }
 
 /* Times print in seconds if one of them is long enough. The three decimals of a cell in us suffice for that.

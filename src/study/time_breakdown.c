@@ -161,7 +161,7 @@ static int32_t list_ended(const struct module_job *m, const struct trace *trace,
     for (int32_t i = 0; i < m->lower.items; i++) {
         const struct lowered *item = &m->lower.item[i];
         if (item->first_op >= 0 && !(item->seconds > 0))
-            ended[n++] = (struct ended){trace->op_end_s[item->end_op], i};
+            ended[n++] = (struct ended){span_of(trace, item).until_s, i};
     }
     qsort(ended, (size_t)n, sizeof *ended, earlier_first);
     return n;
