@@ -165,7 +165,7 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
     const struct module *module = &job->module;
     struct queue queue = {0, NULL};
     struct instruction_time *took = NULL;
-    *rows = (struct module_rows){.job = job, .program = run->timing.whole, .trace = trace};
+    *rows = (struct module_rows){.job = job, .program = run->timing.program, .trace = trace};
     int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
     rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
     int code = row_of && rows->row ? 0 : status_nomem(st);
