@@ -117,6 +117,9 @@ grep -q '# exposed over fsdp: .*all-gathers of .*: nothing has been computed bef
 # Chips end their collectives one after the other here: the embedding's rows wait for a reduce-scatter.
 why "chips that differ" run workloads/llama-70b.yaml --chip v5p --slice 8x8x8 --layers 2 --tokens-per-chip 4096 \
     --mesh 'dp=x:2*y:2*z:2,fsdp=x:4*y:4*z:4,tp=1' --remat full --prefetch 1
+# Data may come from neighbours after the chip's own has gone, and the operand from a chain of permutes.
+why "loops one way" run workloads/by-hand/llama-8b.yaml --layers 3 --chip v6e --slice 2x4 --mesh dp=2,tp=4 --tokens-per-chip 8192 --strategy uni
+why "two devices a chip" run workloads/llama-8b.yaml --layers 3 --chip v7x --slice 2x2x4 --mesh dp=2,fsdp=8 --tokens-per-chip 4096 --remat full
 # 2_async_pair.hlo, by its first lines: of 128.829 us 85.899 are hidden, 42.930 are not
 "$program" run tests/golden/hlo/2_async_pair.hlo --chip tests/golden/hlo/round.yaml --wrap all --slice 4 --ring bidi-half >"$out_file"
 grep -q '# exposed over .*: 42.93 us, 1 all-gather of 128.8 us: the chip computes for 85.9 us only while one is under way' "$out_file" ||

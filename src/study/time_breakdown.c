@@ -181,25 +181,41 @@ static int32_t count_ended(const struct ended ended[], int32_t n, double time_s)
     return low;
 }
 
+/* What was under way in the early_s before an item began: the last that ended there, else the first that ended later; -1 for
+ * nothing. */
+static int32_t before(const struct ended ended[], int32_t n, double begin_s, double early_s, double slack_s,
+                      const struct instruction_time spending[])
+{
+    int32_t later = count_ended(ended, n, begin_s + slack_s), at = later - 1;
+    while (at >= 0 && ended[at].end_s > begin_s - early_s + slack_s &&
+           !(spending[ended[at].item].start_s < begin_s - slack_s))
+        at--;
+    if (at >= 0 && ended[at].end_s > begin_s - early_s + slack_s)
+        return ended[at].item;
+    while (later < n && !(spending[ended[later].item].start_s < begin_s - slack_s))
+        later++;
+    return later < n ? ended[later].item : -1;
+}
+
 /* The queue cannot wait for an item before it begins. An earlier idle time was a wait for the item that brought its
- * operand, which ended when this one began, or for the one before that, and so on. */
+ * operand, or for the one before that, and so on; if that had ended here, its data came later. Where nothing was under
+ * way the item was being issued. */
 static void pass_on(const struct module_job *m, const struct trace *trace, const struct ended ended[],
                     int32_t n, int32_t index, double early_s, struct instruction_time spending[])
 {
-    double slack_s = 1e-12 * trace->total_s, begin_s = spending[index].start_s;
-    while (early_s > slack_s) {
-        int32_t at = count_ended(ended, n, begin_s + slack_s) - 1;
-        while (at >= 0 && !(spending[ended[at].item].start_s < begin_s - slack_s))
-            at--;
-        if (at < 0 || ended[at].end_s < begin_s - slack_s)
-            return;
-        int32_t before = ended[at].item;
-        double part_s = fmin(early_s, begin_s - spending[before].start_s);
-        spending[before].exposed_s += part_s * m->lower.item[index].times / m->lower.item[before].times;
-        spending[index].exposed_s -= part_s;
+    struct instruction_time *own = &spending[index];
+    double slack_s = 1e-12 * trace->total_s, begin_s = own->start_s;
+    int32_t i;
+    while (early_s > slack_s && (i = before(ended, n, begin_s, early_s, slack_s, spending)) >= 0) {
+        struct instruction_time *other = &spending[i];
+        double part_s = fmin(early_s, begin_s - other->start_s);
+        other->time_s = fmax(other->time_s, begin_s - other->start_s);
+        other->exposed_s += part_s * m->lower.item[index].times / m->lower.item[i].times;
+        own->exposed_s -= part_s;
         early_s -= part_s;
-        begin_s = spending[before].start_s;
+        begin_s = other->start_s;
     }
+    own->time_s = fmax(own->time_s, own->exposed_s);
 }
 
 int instruction_times(const struct module_job *m, const struct trace *trace,
