@@ -57,6 +57,11 @@ model=("$scratch/loops.yaml" --chip v5p --chips 4 --slice all --mesh all)
 search auto --strategy auto --tokens-per-chip 2048
 # All knobs at once, on 4 chips; a value that cannot run is counted with its reason, and is no fault of the others.
 sed -i 's/layers: 12/layers: 6/' "$scratch/small.yaml"
+# All meshes of a model with experts have an axis for these, whatever its name.
+sed 's/expert-axis: ep/expert-axis: peers/;s/^mesh: .*//' workloads/mixtral-8x7b.yaml >"$scratch/experts.yaml"
+model=("$scratch/experts.yaml" --layers 2 --chip v5p --chips 8 --mesh all)
+search experts --prefetch 0,1
+grep -q ' dp=1,fsdp=1,tp=1,peers=8 ' "$scratch/experts" || { echo 'no mesh of experts'; failed=1; }
 model=("$scratch/small.yaml" --chip v5p --chips 4 --slice all --mesh all)
 search knobs --remat products,full --micro-batches 1,2 --prefetch 0,1 --strategy naive,uni,bidi --tokens-per-chip 1000,2048
 grep -q '; [0-9]* cannot split the batch evenly' "$scratch/knobs" || { echo "knobs: $(head -1 "$scratch/knobs")"; failed=1; }

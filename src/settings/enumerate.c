@@ -42,11 +42,12 @@ static int take_mesh_of_text(struct settings *settings, struct status *st)
     return settings_add(settings, option_by_name("mesh"), axes_print(&axes, text), st);
 }
 
-/* For a transformer "all" means every mesh of its three axes. */
-static const char *mesh_value(const struct setting *setting, int v)
+/* For a transformer "all" means every mesh of its axes. */
+static const char *mesh_value(const struct settings *settings, int v)
 {
-    const char *text = value(setting, v);
-    return text && strcmp(text, "all") == 0 ? "dp=?,fsdp=?,tp=?" : text;
+    const char *text = value(values_of(settings, "mesh"), v);
+    const char *every = *settings->every_mesh ? settings->every_mesh : "dp=?,fsdp=?,tp=?";
+    return text && strcmp(text, "all") == 0 ? every : text;
 }
 
 /* With --mesh all the slice is open, too, unless it is given: every one that is offered. */
@@ -65,7 +66,7 @@ static bool is_open(const struct settings *settings)
     for (int v = 0; v < slice->count; v++)
         open |= assignments_is_open_slice(slice->text[v]);
     for (int v = 0; v < mesh->count; v++)
-        open |= assignments_is_open_mesh(mesh_value(mesh, v));
+        open |= assignments_is_open_mesh(mesh_value(s, v));
     return open;
 }
 
@@ -93,7 +94,7 @@ static int find_of_chip(const struct settings *settings, const char *name, struc
             struct assignments_query query = {
                 .chips = settings_count(settings, "chips") ? settings_integer(settings, "chips") : 0,
                 .slice = slice_value(slice, s, mesh, m),
-                .mesh = mesh_value(mesh, m),
+                .mesh = mesh_value(settings, m),
                 .wrap = settings_text(settings, "wrap"),
                 .all_ways = settings->sorted,
                 .cores = op && settings_kind(settings, op) & ON_MODULE ? chip.cores : 1};

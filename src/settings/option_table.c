@@ -49,7 +49,7 @@ const struct option_row option_table[] = {
      .doc = "cables that close a short axis of 4x4x8, 4x8x8 and the like land half way along the long ones; default: as the chip is built"},
     {.name = "mesh", .argument = "AXES", .list = LIST_REPEAT, .map = true, .has_column = true, OF_MACHINE(mesh),
      .commands = FOR_SLICES | FOR_TIMES, .ops = ON_ONE_MESH,
-     .doc = "logical axes on the slice: dp=4,tp=2, where they lie, X=x*y:2,Z=y:4, on chips of two devices X=x*y*cores, or dp=?,tp=? for all ways; all: of a transformer dp=?,fsdp=?,tp=?, on every slice, of HLO text its own mesh in every way; default: the physical axes"},
+     .doc = "logical axes on the slice: dp=4,tp=2, where they lie, X=x*y:2,Z=y:4, on chips of two devices X=x*y*cores, or dp=?,tp=? for all ways; all: of a transformer dp=?,fsdp=?,tp=?, and with experts ep=?, on every slice, of HLO text its own mesh in every way; default: the physical axes"},
     {.name = "device-order", .argument = "ORDER", .fallback = "jax", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      OF_MACHINE(device_order), .values = "jax ring", .commands = FOR_SLICES, .ops = ON_ONE_MESH,
      .doc = "how devices of --mesh are numbered: as JAX's create_device_mesh does, row by row along axes on several physical ones, or from neighbour to neighbour as one ring"},

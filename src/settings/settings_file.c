@@ -92,6 +92,17 @@ static int read_keys(struct settings *settings, const struct node *root, struct 
     return code;
 }
 
+/* A model with experts has an axis for these, too. */
+static void find_every_mesh(struct settings *settings, const struct node *root)
+{
+    const char *axis = "ep";
+    const struct node *moe = node_get(root, "moe"), *own = moe ? node_get(moe, "expert-axis") : NULL;
+    struct status ignored = {0};
+    if (moe && (!own || node_text(own, "expert-axis", &axis, &ignored) == 0) && !strchr(axis, ',') &&
+        !text_has_word("dp fsdp tp", axis))
+        snprintf(settings->every_mesh, sizeof settings->every_mesh, "dp=?,fsdp=?,tp=?,%s=?", axis);
+}
+
 int settings_read(struct settings *settings, const char *path, struct status *st)
 {
     struct document document = {0};
@@ -101,6 +112,8 @@ int settings_read(struct settings *settings, const char *path, struct status *st
     if (code == 0 && !(settings->file = strdup(path)))
         code = status_nomem(st);
     settings->has_parts = code == 0 && node_get(document.root, "parts") != NULL;
+    if (code == 0)
+        find_every_mesh(settings, document.root);
     if (code == 0 && settings_count(settings, "op") == 0) {
         code = is_model(document.root)
                    ? settings_add(settings, option_by_name("op"), path, st)
