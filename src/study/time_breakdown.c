@@ -141,72 +141,33 @@ static struct instruction_time spend_one(const struct module_job *m, const struc
     return spending;
 }
 
-/* An item that is not a compute, to sort them by their ends. */
-struct ended {
-    double end_s;
-    int32_t item;
-};
-
-static int earlier_first(const void *a, const void *b)
+/* What was under way in the early_s before an item began, and is no compute: the last that ended there, else the first that
+ * ended later; -1 for nothing. */
+static int32_t before(const struct module_job *m, const double end_s[], const struct instruction_time *item,
+                      double begin_s, double early_s, double slack_s)
 {
-    const struct ended *left = a, *right = b;
-    if (left->end_s < right->end_s || right->end_s < left->end_s)
-        return left->end_s < right->end_s ? -1 : 1;
-    return left->item < right->item ? -1 : left->item > right->item;
-}
-
-static int32_t list_ended(const struct module_job *m, const struct trace *trace, struct ended ended[])
-{
-    int32_t n = 0;
+    int32_t found = -1;
     for (int32_t i = 0; i < m->lower.items; i++) {
-        const struct lowered *item = &m->lower.item[i];
-        if (item->first_op >= 0 && !(item->seconds > 0))
-            ended[n++] = (struct ended){span_of(trace, item).until_s, i};
+        bool earlier = end_s[i] <= begin_s + slack_s;
+        bool than = found >= 0 && end_s[found] <= begin_s + slack_s;
+        if (!(item[i].start_s < begin_s - slack_s) || !(end_s[i] > begin_s - early_s + slack_s))
+            continue;
+        if (found < 0 || (earlier ? !than || end_s[i] >= end_s[found] : !than && end_s[i] < end_s[found]))
+            found = i;
     }
-    qsort(ended, (size_t)n, sizeof *ended, earlier_first);
-    return n;
-}
-
-/* The number of them that end by a time. */
-static int32_t count_ended(const struct ended ended[], int32_t n, double time_s)
-{
-    int32_t low = 0;
-    while (low < n) {
-        int32_t middle = low + (n - low) / 2;
-        if (ended[middle].end_s <= time_s)
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return low;
-}
-
-/* What was under way in the early_s before an item began: the last that ended there, else the first that ended later; -1 for
- * nothing. */
-static int32_t before(const struct ended ended[], int32_t n, double begin_s, double early_s, double slack_s,
-                      const struct instruction_time spending[])
-{
-    int32_t later = count_ended(ended, n, begin_s + slack_s), at = later - 1;
-    while (at >= 0 && ended[at].end_s > begin_s - early_s + slack_s &&
-           !(spending[ended[at].item].start_s < begin_s - slack_s))
-        at--;
-    if (at >= 0 && ended[at].end_s > begin_s - early_s + slack_s)
-        return ended[at].item;
-    while (later < n && !(spending[ended[later].item].start_s < begin_s - slack_s))
-        later++;
-    return later < n ? ended[later].item : -1;
+    return found;
 }
 
 /* The queue cannot wait for an item before it begins. An earlier idle time was a wait for the item that brought its
  * operand, or for the one before that, and so on; if that had ended here, its data came later. Where nothing was under
  * way the item was being issued. */
-static void pass_on(const struct module_job *m, const struct trace *trace, const struct ended ended[],
-                    int32_t n, int32_t index, double early_s, struct instruction_time spending[])
+static void pass_on(const struct module_job *m, const double end_s[], double slack_s, int32_t index,
+                    double early_s, struct instruction_time spending[])
 {
     struct instruction_time *own = &spending[index];
-    double slack_s = 1e-12 * trace->total_s, begin_s = own->start_s;
+    double begin_s = own->start_s;
     int32_t i;
-    while (early_s > slack_s && (i = before(ended, n, begin_s, early_s, slack_s, spending)) >= 0) {
+    while (early_s > slack_s && (i = before(m, end_s, spending, begin_s, early_s, slack_s)) >= 0) {
         struct instruction_time *other = &spending[i];
         double part_s = fmin(early_s, begin_s - other->start_s);
         other->time_s = fmax(other->time_s, begin_s - other->start_s);
@@ -221,20 +182,23 @@ static void pass_on(const struct module_job *m, const struct trace *trace, const
 int instruction_times(const struct module_job *m, const struct trace *trace,
                       struct instruction_time **spending, struct status *st)
 {
-    size_t room = (size_t)m->lower.items + 1;
-    struct instruction_time *all = malloc(room * sizeof *all);
-    struct ended *ended = malloc(room * sizeof *ended);
-    double *early_s = malloc(room * sizeof *early_s);
-    bool has_room = all && ended && early_s;
+    int32_t items = m->lower.items;
+    struct instruction_time *all = malloc(((size_t)items + 1) * sizeof *all);
+    double *early_s = malloc((2 * (size_t)items + 1) * sizeof *early_s), *end_s = early_s + items;
     *spending = all;
-    for (int32_t i = 0; i < m->lower.items && has_room; i++)
+    if (!all || !early_s) {
+        free(early_s);
+        return status_nomem(st);
+    }
+    for (int32_t i = 0; i < items; i++) {
+        const struct lowered *item = &m->lower.item[i];
         all[i] = spend_one(m, trace, i, &early_s[i]);
-    int32_t n = has_room ? list_ended(m, trace, ended) : 0;
-    for (int32_t i = 0; i < m->lower.items && has_room; i++)
-        pass_on(m, trace, ended, n, i, early_s[i], all);
-    free(ended);
+        end_s[i] = item->first_op >= 0 && !(item->seconds > 0) ? span_of(trace, item).until_s : NAN;
+    }
+    for (int32_t i = 0; i < items; i++)
+        pass_on(m, end_s, 1e-12 * trace->total_s, i, early_s[i], all);
     free(early_s);
-    return has_room ? 0 : status_nomem(st);
+    return 0;
 }
 
 /* "tp": the mesh axes of a model along which a permute sends. */
