@@ -52,6 +52,17 @@ sed -e 's/layers: 80/layers: 6/;s/8192/2048/;s/28672/7168/;s/heads: 64/heads: 16
 model=("$scratch/loops.yaml" --chip v5p --chips 16 --mesh all)
 search default --prefetch 0,1 --tokens-per-chip 4096
 
+# Steps of seconds, the best of them as `run` has it.
+"$icisim" sweep workloads/by-hand/llama-70b.yaml --chip v5p --chips 64 --mesh all --top 2 --csv "$scratch/long.csv" >/dev/null 2>&1
+python3 - "$icisim" "$scratch/long.csv" <<'PY' || { echo 'search: steps of seconds'; failed=1; }
+import csv, shlex, subprocess, sys
+rows = [row for row in csv.DictReader(open(sys.argv[2])) if row["time_s"]]
+best = min(rows, key=lambda row: float(row["time_s"]))
+said = subprocess.run([sys.argv[1], *shlex.split(best["command"]), "--csv", "-"], capture_output=True, text=True, check=True)
+same = next(csv.DictReader(said.stdout.splitlines()))["time_s"]
+assert len(rows) >= 2 and float(same) > 2 and same == best["time_s"], (len(rows), same, best["time_s"])
+PY
+
 # A strategy chosen by time: estimates do not know which.
 model=("$scratch/loops.yaml" --chip v5p --chips 4 --slice all --mesh all)
 search auto --strategy auto --tokens-per-chip 2048

@@ -24,7 +24,7 @@ static void box_open(struct box *box, const int len[], const bool wrap[], const 
     while (axes < COLLECTIVE_RINGS && len[axes] > 0)
         axes++;
     *box = (struct box){.collective = collective_by_name(op, &st),
-                        .spec = {.kind = kind, .elements = (int64_t)(mib * (1 << 20)), .elem_bytes = 1}};
+                        .spec = {.kind = kind, .elements = (int64_t)(mib * (1 << 19)), .elem_bytes = 2}};
     OKAY(slice_init(&box->slice, axes, len, wrap, 45e9, 1e-6, &st), st);
     for (; box->spec.rings < axes; box->spec.rings++) {
         struct ring *ring = &box->ring[box->spec.rings];
@@ -139,7 +139,8 @@ static void minds_slow_and_shared_links(void)
     box_close(&box);
 }
 
-/* The time that is asked for is that of the shares found, written anew; and they are those found unasked. */
+/* The time that is asked for is that of the shares found, written anew; and they are those found unasked. The bound is
+ * below it, and not by more than it was when this was written, which a wrong length or a lost factor would be. */
 static void says_what_they_take(void)
 {
     static const int len[][COLLECTIVE_RINGS] = {{2, 8, 0}, {4, 6, 0}, {3, 5, 7}, {4, 2, 16}, {6, 6, 4}};
@@ -158,7 +159,10 @@ static void says_what_they_take(void)
         NEAR(time_s, simulated_s(&box, box.spec.share), 1e-9);
         NEAR(time_s, unasked_s, 1e-9);
         CU_ASSERT(time_s <= equal_s(&box) * (1 + 1e-9));
-        CU_ASSERT(collective_least_s(box.collective, &box.slice, &box.spec, &links_s) <= time_s * (1 + 1e-9));
+        double least_s = collective_least_s(box.collective, &box.slice, &box.spec, &links_s);
+        bool streams = strcmp(ops[i % 4], "broadcast") == 0;
+        CU_ASSERT(least_s <= time_s * (1 + 1e-9));
+        CU_ASSERT(least_s >= time_s * (streams ? 0.43 : box.slice.reduce_Bps > 0 ? 0.65 : 0.83));
         box_close(&box);
     }
 }
