@@ -46,8 +46,7 @@ static int take_mesh_of_text(struct settings *settings, struct status *st)
 static const char *mesh_value(const struct settings *settings, int v)
 {
     const char *text = value(values_of(settings, "mesh"), v);
-    const char *every = *settings->every_mesh ? settings->every_mesh : "dp=?,fsdp=?,tp=?";
-    return text && strcmp(text, "all") == 0 ? every : text;
+    return text && strcmp(text, "all") == 0 ? settings->every_mesh : text;
 }
 
 /* With --mesh all the slice is open, too, unless it is given: every one that is offered. */

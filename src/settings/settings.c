@@ -11,7 +11,7 @@
 
 void settings_init(struct settings *settings)
 {
-    *settings = (struct settings){0};
+    *settings = (struct settings){.every_mesh = "dp=?,fsdp=?,tp=?"};
 }
 
 unsigned settings_kind(const struct settings *settings, const char *op)

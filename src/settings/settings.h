@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
+#include "notation/axes.h"
 #include "settings/option.h"
 
 enum { RANGE_MAX = 100000 }; /* values of one range */
@@ -34,14 +35,12 @@ struct argument {
     char *text;
 };
 
-enum { SETTINGS_MESH = 64 };
 struct settings {
     struct setting of[OPTIONS_MAX]; /* by option_index() */
     char *file;                     /* workload file, or NULL */
     bool has_parts;                 /* that file is of parts (study/parts.h) */
-    char every_mesh
-        [SETTINGS_MESH]; /* what --mesh all stands for, if the file says more than a transformer's three axes */
-    struct argument *argument; /* of the command line, in order, so that it can be printed again */
+    char every_mesh[AXES_TEXT];     /* what --mesh all means: all meshes of a transformer */
+    struct argument *argument;      /* of the command line, in order, so that it can be printed again */
     int arguments, argument_room;
     unsigned (*kind)(const char *op); /* kind of an op's text, as settings_kind(); set by a higher room */
     bool enumerated;                  /* open slices or meshes were replaced by lists */

@@ -100,7 +100,7 @@ static void find_every_mesh(struct settings *settings, const struct node *root)
     struct status ignored = {0};
     if (moe && (!own || node_text(own, "expert-axis", &axis, &ignored) == 0) && !strchr(axis, ',') &&
         !text_has_word("dp fsdp tp", axis))
-        snprintf(settings->every_mesh, sizeof settings->every_mesh, "dp=?,fsdp=?,tp=?,%s=?", axis);
+        text_add(settings->every_mesh, sizeof settings->every_mesh, ",%s=?", axis);
 }
 
 int settings_read(struct settings *settings, const char *path, struct status *st)

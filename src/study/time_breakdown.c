@@ -147,13 +147,13 @@ static int32_t before(const struct module_job *m, const double end_s[], const st
                       double begin_s, double early_s, double slack_s)
 {
     int32_t found = -1;
+    double least_s = INFINITY;
     for (int32_t i = 0; i < m->lower.items; i++) {
-        bool earlier = end_s[i] <= begin_s + slack_s;
-        bool than = found >= 0 && end_s[found] <= begin_s + slack_s;
-        if (!(item[i].start_s < begin_s - slack_s) || !(end_s[i] > begin_s - early_s + slack_s))
-            continue;
-        if (found < 0 || (earlier ? !than || end_s[i] >= end_s[found] : !than && end_s[i] < end_s[found]))
+        double after_s = end_s[i] - begin_s, apart_s = after_s <= slack_s ? -after_s : early_s + after_s;
+        if (item[i].start_s < begin_s - slack_s && after_s > slack_s - early_s && apart_s <= least_s) {
+            least_s = apart_s;
             found = i;
+        }
     }
     return found;
 }
@@ -184,21 +184,20 @@ int instruction_times(const struct module_job *m, const struct trace *trace,
 {
     int32_t items = m->lower.items;
     struct instruction_time *all = malloc(((size_t)items + 1) * sizeof *all);
-    double *early_s = malloc((2 * (size_t)items + 1) * sizeof *early_s), *end_s = early_s + items;
+    double *early_s = malloc(((size_t)items + 1) * sizeof *early_s);
+    double *end_s = malloc(((size_t)items + 1) * sizeof *end_s);
+    bool has_room = all && early_s && end_s;
     *spending = all;
-    if (!all || !early_s) {
-        free(early_s);
-        return status_nomem(st);
-    }
-    for (int32_t i = 0; i < items; i++) {
+    for (int32_t i = 0; i < items && has_room; i++) {
         const struct lowered *item = &m->lower.item[i];
         all[i] = spend_one(m, trace, i, &early_s[i]);
         end_s[i] = item->first_op >= 0 && !(item->seconds > 0) ? span_of(trace, item).until_s : NAN;
     }
-    for (int32_t i = 0; i < items; i++)
+    for (int32_t i = 0; i < items && has_room; i++)
         pass_on(m, end_s, 1e-12 * trace->total_s, i, early_s[i], all);
     free(early_s);
-    return 0;
+    free(end_s);
+    return has_room ? 0 : status_nomem(st);
 }
 
 /* "tp": the mesh axes of a model along which a permute sends. */
