@@ -167,6 +167,27 @@ static void says_what_they_take(void)
     }
 }
 
+/* On a twisted torus parts take rings of the same lengths in the same order, and what they take is the bound. */
+static void bounds_a_twisted_torus(void)
+{
+    static const int len[][COLLECTIVE_RINGS] = {{4, 4, 8}, {4, 8, 8}};
+    for (int i = 0; i < 12; i++) {
+        struct status st = {0};
+        struct box box;
+        double links_s;
+        box_open(&box, len[i % 2], all_closed, ops[i / 2 % 3], i % 4 ? RING_BIDI_HALF : RING_UNI,
+                 i < 6 ? 1024 : 1.3);
+        box_close(&box);
+        OKAY(slice_twist(&box.slice, true, &st), st);
+        for (int r = 0; r < box.spec.rings; r++)
+            OKAY(ring_of_axis(&box.ring[r], &box.slice, r, &st), st);
+        double time_s = equal_s(&box),
+               least_s = collective_least_s(box.collective, &box.slice, &box.spec, &links_s);
+        CU_ASSERT(least_s <= time_s * (1 + 1e-9) && least_s > 0.999 * time_s);
+        box_close(&box);
+    }
+}
+
 /* A large broadcast is cut as an all-reduce, of which it has all sends; on lines it may be found a better way. */
 static void cuts_a_broadcast_as_an_all_reduce(void)
 {
@@ -198,4 +219,5 @@ static void leaves_nothing_whole(void)
 }
 
 SUITE("share", TEST(finds_the_best_of_all), TEST(moves_on_from_the_least), TEST(minds_slow_and_shared_links),
-      TEST(says_what_they_take), TEST(cuts_a_broadcast_as_an_all_reduce), TEST(leaves_nothing_whole))
+      TEST(says_what_they_take), TEST(bounds_a_twisted_torus), TEST(cuts_a_broadcast_as_an_all_reduce),
+      TEST(leaves_nothing_whole))
