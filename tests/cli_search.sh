@@ -73,6 +73,10 @@ sed 's/expert-axis: ep/expert-axis: peers/;s/^mesh: .*//' workloads/mixtral-8x7b
 model=("$scratch/experts.yaml" --layers 2 --chip v5p --chips 8 --mesh all)
 search experts --prefetch 0,1
 grep -q ' dp=1,fsdp=1,tp=1,peers=8 ' "$scratch/experts" || { echo 'no mesh of experts'; failed=1; }
+sed -i 's/expert-axis: peers/expert-axis: "dp,peers"/' "$scratch/experts.yaml"
+"$icisim" sweep workloads/llama-8b.yaml "$scratch/experts.yaml" --layers 1 --chip v5p --chips 4 --mesh all --tokens-per-chip 4096 \
+    --allow-split-physical-axes 2>/dev/null >"$scratch/both.csv"
+grep -q 'experts.yaml,.*"dp=2,fsdp=1,tp=1,peers=2"' "$scratch/both.csv" || { echo 'no mesh of the experts of a second model'; failed=1; }
 model=("$scratch/small.yaml" --chip v5p --chips 4 --slice all --mesh all)
 search knobs --remat products,full --micro-batches 1,2 --prefetch 0,1 --strategy naive,uni,bidi --tokens-per-chip 1000,2048
 grep -q '; [0-9]* cannot split the batch evenly' "$scratch/knobs" || { echo "knobs: $(head -1 "$scratch/knobs")"; failed=1; }

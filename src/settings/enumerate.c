@@ -56,11 +56,9 @@ static const char *slice_value(const struct setting *slice, int s, const struct 
     return slice->count == 0 && text && strcmp(text, "all") == 0 ? "offered" : value(slice, s);
 }
 
-static bool is_open(const struct settings *settings)
+static bool is_open(const struct settings *s)
 {
-    const struct settings *s = settings;
-    const struct setting *slice = values_of(s, "slice");
-    const struct setting *mesh = values_of(s, "mesh");
+    const struct setting *slice = values_of(s, "slice"), *mesh = values_of(s, "mesh");
     bool open = settings_count(s, "chips") > 0 || s->sorted;
     for (int v = 0; v < slice->count; v++)
         open |= assignments_is_open_slice(slice->text[v]);
@@ -81,8 +79,7 @@ static void drop_slice_of_file(struct settings *settings)
 static int find_of_chip(const struct settings *settings, const char *name, struct assignments *assignments,
                         struct status *st)
 {
-    const struct setting *slice = values_of(settings, "slice");
-    const struct setting *mesh = values_of(settings, "mesh");
+    const struct setting *slice = values_of(settings, "slice"), *mesh = values_of(settings, "mesh");
     struct chip chip;
     int code = chip_load(&chip, name, CHIP_SPEC, st);
     if (code < 0)

@@ -92,15 +92,21 @@ static int read_keys(struct settings *settings, const struct node *root, struct 
     return code;
 }
 
-/* A model with experts has an axis for these, too. */
+/* A model with experts has an axis for these, too, or several. */
 static void find_every_mesh(struct settings *settings, const struct node *root)
 {
-    const char *axis = "ep";
+    const char *axes = "ep";
     const struct node *moe = node_get(root, "moe"), *own = moe ? node_get(moe, "expert-axis") : NULL;
     struct status ignored = {0};
-    if (moe && (!own || node_text(own, "expert-axis", &axis, &ignored) == 0) && !strchr(axis, ',') &&
-        !text_has_word("dp fsdp tp", axis))
-        text_add(settings->every_mesh, sizeof settings->every_mesh, ",%s=?", axis);
+    if (!moe || (own && node_text(own, "expert-axis", &axes, &ignored) < 0))
+        return;
+    for (size_t n; *axes; axes += n + (axes[n] == ',')) {
+        n = strcspn(axes, ",");
+        char axis[AXIS_NAME];
+        snprintf(axis, sizeof axis, "%.*s", (int)n, axes);
+        if (!text_has_word("dp fsdp tp", axis))
+            text_add(settings->every_mesh, sizeof settings->every_mesh, ",%s=?", axis);
+    }
 }
 
 int settings_read(struct settings *settings, const char *path, struct status *st)
@@ -184,6 +190,8 @@ int settings_add_model(struct settings *settings, const char *path, struct statu
                            settings->of[i].count > 0 ? settings->of[i].text[0] : "nothing", settings->file,
                            option->name);
     }
+    if (strlen(other.every_mesh) > strlen(settings->every_mesh))
+        memcpy(settings->every_mesh, other.every_mesh, sizeof settings->every_mesh);
     if (code == 0)
         code = settings_add(settings, option_by_name("op"), path, st);
     settings_free(&other);
