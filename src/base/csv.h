@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 #include "base/output.h"
-#include "base/status.h"
 
 /* The byte-order mark of UTF-8, which spreadsheets write before the first cell. */
 #define CSV_BYTE_ORDER_MARK "\xef\xbb\xbf"

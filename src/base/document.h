@@ -18,7 +18,6 @@
 #include <stddef.h>
 
 #include "base/node.h"
-#include "base/status.h"
 
 enum { DOCUMENT_BYTES = 1 << 26 };
 

@@ -33,7 +33,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "machine/mesh.h"
 #include "machine/schedule.h"
 #include "program/program.h"

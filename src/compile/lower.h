@@ -33,7 +33,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "compile/compute_time.h"
 #include "compile/placement.h"
 #include "engine/trace.h"

@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 
-#include "base/status.h"
 #include "hlo/module.h"
 
 /* Finds reduce-scatters in disguise. XLA's partitioner writes a reduce-scatter as an all-reduce and a slice, whose

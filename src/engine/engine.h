@@ -20,7 +20,6 @@
 
 #include <stdatomic.h>
 
-#include "base/status.h"
 #include "base/stopwatch.h"
 #include "engine/trace.h"
 #include "program/program.h"

@@ -19,7 +19,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "program/resource.h"
 
 /* The links and how they connect chips, copied from the slice. The engine uses no other source. Links are

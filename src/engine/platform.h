@@ -17,7 +17,6 @@
 
 #include <stdio.h>
 
-#include "base/status.h"
 #include "machine/slice.h"
 
 enum { PLATFORM_CHIPS_MAX = 1024, PLATFORM_NAME = 32 };

@@ -3,7 +3,6 @@
 /* The only function of the module icisim_simgrid.so, and the name by which simgrid_load.c finds it. */
 #pragma once
 
-#include "base/status.h"
 #include "engine/trace.h"
 #include "program/program.h"
 

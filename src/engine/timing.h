@@ -16,7 +16,6 @@
 
 #include <stdbool.h>
 
-#include "base/status.h"
 #include "engine/engine.h"
 #include "engine/trace.h"
 #include "program/fold.h"

@@ -15,7 +15,6 @@
 #include <icisim/icisim.h>
 #include <locale.h>
 
-#include "base/status.h"
 #include "engine/engine.h"
 #include "settings/settings.h"
 #include "study/machine.h"

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "settings/settings.h"
 
 struct command {

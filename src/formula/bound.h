@@ -27,7 +27,6 @@
 
 #include <stdint.h>
 
-#include "base/status.h"
 #include "machine/schedule.h"
 #include "machine/slice.h"
 

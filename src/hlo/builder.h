@@ -24,7 +24,6 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
-#include "base/status.h"
 #include "hlo/module.h"
 #include "hlo/ragged_rows.h"
 #include "notation/axes.h"

@@ -26,7 +26,6 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
-#include "base/status.h"
 #include "hlo/opcode.h"
 #include "notation/axes.h"
 #include "notation/groups.h"

@@ -10,7 +10,6 @@
 
 #include <stdint.h>
 
-#include "base/status.h"
 #include "hlo/module.h"
 
 #define RAGGED_ROWS_LABEL "rows"

@@ -16,7 +16,6 @@
 
 #include <stdbool.h>
 
-#include "base/status.h"
 #include "hlo/module.h"
 
 enum { TALLY_WORD = 24, TALLY_AXES = 64 };

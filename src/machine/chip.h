@@ -51,7 +51,6 @@
 
 #include "base/document.h"
 #include "base/dtype.h"
-#include "base/status.h"
 #include "machine/product_estimate.h"
 #include "machine/slice.h"
 

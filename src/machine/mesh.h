@@ -34,7 +34,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/status.h"
 #include "machine/mesh_layout.h"
 #include "machine/slice.h"
 #include "notation/axes.h"

@@ -21,7 +21,6 @@
 
 #include <stdbool.h>
 
-#include "base/status.h"
 #include "machine/slice.h"
 #include "notation/axes.h"
 

@@ -24,7 +24,6 @@
 #include <stdbool.h>
 
 #include "base/dtype.h"
-#include "base/status.h"
 #include "machine/chip.h"
 
 struct roofline {

@@ -20,7 +20,6 @@
 
 #include <stdint.h>
 
-#include "base/status.h"
 #include "metrics/waits.h"
 
 struct critical_segment {

@@ -24,7 +24,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "engine/trace.h"
 #include "program/fold.h"
 #include "program/program.h"

@@ -26,7 +26,6 @@
 #include <stdint.h>
 
 #include "base/document.h"
-#include "base/status.h"
 
 struct routing_entry {
     int32_t expert;

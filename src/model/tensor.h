@@ -17,7 +17,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "hlo/builder.h"
 #include "notation/axes.h"
 #include "notation/expr.h"

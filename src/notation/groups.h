@@ -24,7 +24,6 @@
 
 #include <stdbool.h>
 
-#include "base/status.h"
 #include "notation/axes.h"
 
 /* Largest number of devices while the real number is not known yet: a hundred times the largest pod. */

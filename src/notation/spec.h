@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 
-#include "base/status.h"
 #include "notation/axes.h"
 
 enum { SPEC_DIMS = 8, SPEC_TEXT = 256 };

@@ -18,7 +18,6 @@
 #include <stdio.h>
 
 #include "base/dtype.h"
-#include "base/status.h"
 
 enum { ARRAY_DIMS = 8, ARRAY_TEXT = 192 };
 #define ARRAY_ELEMENTS ((int64_t)1 << 26)

@@ -18,7 +18,6 @@
 
 #include <stdbool.h>
 
-#include "base/status.h"
 #include "notation/axes.h"
 #include "notation/spec.h"
 #include "numbers/array.h"

@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "notation/groups.h"
 #include "numbers/array.h"
 #include "numbers/call.h"

@@ -23,7 +23,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "collective/choice.h"
 #include "collective/collective.h"
 #include "machine/ring_set.h"

@@ -23,7 +23,6 @@
 
 #include <stdint.h>
 
-#include "base/status.h"
 #include "numbers/memory.h"
 #include "program/program.h"
 

@@ -14,7 +14,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "hlo/module.h"
 #include "numbers/array.h"
 

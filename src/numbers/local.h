@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "numbers/array.h"
 
 enum local_kind { LOCAL_NONE, LOCAL_MEAN, LOCAL_ROLL, LOCAL_SLICE, LOCAL_ADD };

@@ -12,7 +12,6 @@
 
 #include <stdint.h>
 
-#include "base/status.h"
 #include "program/program.h"
 
 #define MEMORY_ELEMENTS ((int64_t)1 << 28)

@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "notation/spec.h"
 #include "numbers/array.h"
 

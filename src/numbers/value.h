@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 
-#include "base/status.h"
 #include "numbers/array.h"
 
 struct value {

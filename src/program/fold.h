@@ -20,7 +20,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "machine/slice.h"
 #include "program/program.h"
 

@@ -31,7 +31,6 @@
 #include <stdio.h>
 
 #include "base/lookup.h"
-#include "base/status.h"
 #include "machine/route.h"
 #include "machine/slice.h"
 

@@ -12,7 +12,6 @@
 
 #include <stdint.h>
 
-#include "base/status.h"
 #include "program/program.h"
 
 struct range {

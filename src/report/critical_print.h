@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 
-#include "base/status.h"
 #include "metrics/critical.h"
 
 /* "3 of 4 permutes hidden; step 2 waits 11.4 us for x+", without an end of line: the longest waits and how many more. */

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 
-#include "base/status.h"
 #include "settings/point.h"
 #include "study/machine.h"
 

@@ -15,7 +15,6 @@
 
 #include <stdint.h>
 
-#include "base/status.h"
 #include "hlo/source.h"
 #include "machine/roofline.h"
 #include "report/table.h"

@@ -14,7 +14,6 @@
 
 #include <stdio.h>
 
-#include "base/status.h"
 #include "study/job.h"
 
 /* The number of points that a page shows in detail, and of events for each (a third of them spans), at most,

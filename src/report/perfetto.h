@@ -31,7 +31,6 @@
 
 #include <stdio.h>
 
-#include "base/status.h"
 #include "engine/trace.h"
 #include "hlo/module.h"
 #include "program/fold.h"

@@ -11,7 +11,6 @@
 
 #include <math.h>
 
-#include "base/status.h"
 #include "metrics/waits.h"
 
 /* In the order in which events of the same instant and row are written. */

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 
-#include "base/status.h"
 #include "settings/settings.h"
 #include "study/job.h"
 #include "study/result.h"

@@ -17,7 +17,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/status.h"
 #include "notation/axes.h"
 #include "settings/option.h"
 

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "settings/point.h"
 #include "study/machine.h"
 

@@ -20,7 +20,6 @@
 
 #include <stdbool.h>
 
-#include "base/status.h"
 #include "formula/formula.h"
 
 enum { FIT_PARAMETERS_MAX = 3 };

@@ -27,7 +27,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "base/stopwatch.h"
 #include "engine/timing.h"
 #include "metrics/metrics.h"

@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "hlo/hlo_read.h"
 #include "hlo/memory_analysis.h"
 #include "machine/chip.h"

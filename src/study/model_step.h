@@ -16,7 +16,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "compile/pass.h"
 #include "hlo/module.h"
 #include "machine/mesh.h"

@@ -21,7 +21,6 @@
 
 #include "base/csv.h"
 #include "base/embedded.h"
-#include "base/status.h"
 #include "machine/chip.h"
 
 enum verdict { VERDICT_OK, VERDICT_OUT, VERDICT_BEYOND, VERDICT_FITTED, VERDICTS };
