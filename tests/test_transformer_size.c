@@ -142,6 +142,18 @@ static void memory_of_experts_is_that_by_hand(void)
                     32 * 2. * 4096 * 4096 +
                         2. * (4 * 10240. * 14336 + 6 * 4096. * 4096 + 4096. * (2 * 10240 + 2 * 8192)));
     CU_ASSERT_EQUAL(bytes[MEMORY_LOGITS], 0);
+    /* the inputs of 32 layers; two moments, of 4 B, and the weights of each of an expert's three matrices */
+    static const struct memory_tensor largest[MEMORY_LARGEST] = {
+        {"kept of all layers", 1, 32 * 2. * 4096 * 4096}, {"moment of eg", 2, 4 * 32 * 4096. * 14336 / 8},
+        {"moment of eu", 2, 4 * 32 * 4096. * 14336 / 8},  {"moment of ed", 2, 4 * 32 * 4096. * 14336 / 8},
+        {"weights eg", 1, 2 * 32 * 4096. * 14336 / 8},
+    };
+    for (int i = 0; i < MEMORY_LARGEST; i++) {
+        const struct memory_tensor *found = &model.size.largest[REMAT_FULL][i];
+        CU_ASSERT_STRING_EQUAL(found->name, largest[i].name);
+        CU_ASSERT_EQUAL(found->tensors, largest[i].tensors);
+        CU_ASSERT_EQUAL(found->bytes, largest[i].bytes);
+    }
     CU_ASSERT_EQUAL(model.size.flops,
                     3. * 32 * (2 * (41943040. + 32768 + 2 * 176160768.) + 33554432) * 4096 * 64);
     model_free(&model);

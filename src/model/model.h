@@ -14,9 +14,9 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "compile/pass.h"
 #include "hlo/builder.h"
+#include "hlo/memory_analysis.h"
 #include "hlo/module.h"
 #include "model/routing.h"
 #include "model/tensor.h"
@@ -80,13 +80,20 @@ enum memory_kind {
     MEMORY_LOGITS,
     MEMORY_KINDS
 };
+/* Equal tensors, one of each weight for all layers, and the bytes of one of them on a chip. */
+struct memory_tensor {
+    char name[40];
+    int tensors;
+    double bytes;
+};
 /* The size of a model's step, regardless of recomputation and replication. */
 struct model_size {
     double parameters, met; /* of a transformer; those that a token meets, of experts as many as top-k */
     double tokens;          /* on all chips; 0: unknown */
     double flops;           /* forward and backward, on all chips */
     double half_flops, full_flops; /* the same with attention counted half, as causal, and in full */
-    double memory_bytes[REMATS][MEMORY_KINDS];
+    double memory_bytes[REMATS][MEMORY_KINDS]; /* at the peak; of that the largest: */
+    struct memory_tensor largest[REMATS][MEMORY_LARGEST];
     /* with --shard-optimizer dp; with --optimizer adafactor */
     double sharded_state_bytes, factored_state_bytes;
 };

@@ -20,6 +20,7 @@
  * the sums of gradients.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/transformer.h"
@@ -32,6 +33,29 @@ static double type_bytes(const struct transformer *t)
 static double part_size(const struct axis_list *part, const struct transformer *t)
 {
     return axis_list_size(part, &t->axes);
+}
+
+/* What is in memory at one time. */
+struct peak {
+    const char *of; /* the weight of which tensors are put in, or "" */
+    double bytes[MEMORY_KINDS];
+    struct memory_tensor largest[MEMORY_LARGEST];
+};
+
+static void put(struct peak *peak, enum memory_kind kind, int tensors, double bytes, const char *what)
+{
+    struct memory_tensor made = {.tensors = tensors, .bytes = bytes};
+    peak->bytes[kind] += tensors * bytes;
+    int at = tensors > 0 ? 0 : MEMORY_LARGEST;
+    while (at < MEMORY_LARGEST && !(bytes > peak->largest[at].bytes))
+        at++;
+    if (at < MEMORY_LARGEST)
+        snprintf(made.name, sizeof made.name, "%s%s", what, peak->of);
+    for (; at < MEMORY_LARGEST; at++) {
+        struct memory_tensor next = peak->largest[at];
+        peak->largest[at] = made;
+        made = next;
+    }
 }
 
 /* Elements of one layer on a device: an array as wide as the feed-forward part; or as the rows that experts have room
@@ -98,55 +122,77 @@ static double kept_width(const struct transformer *t, bool experts)
     return width;
 }
 
-/* The values of a layer that the forward pass keeps for the backward pass. */
-static double kept_bytes(const struct transformer *t, enum remat remat, bool experts)
-{
-    double of_type = type_bytes(t), tokens = (double)transformer_local_tokens(t) / part_size(&t->tp, t);
-    double latent = (double)(t->latents.q + t->latents.kv + t->latents.rotary);
-    double q = (double)(t->heads * t->head_dim), inner = inner_elements(t, experts);
-    double kv = k_width(t) + v_width(t) + latent;
-    if (remat == REMAT_FULL)
-        return of_type * tokens * kept_width(t, experts);
-    double rows = experts ? of_type * rows_elements(t, remat) : 0;
-    if (remat == REMAT_PRODUCTS)
-        return of_type * (tokens * (2 * residual_width(t) + q + kv) + (t->gated ? 2 : 1) * inner) + rows;
-    return of_type * (tokens * (8 * residual_width(t) + 2 * q + kv) + 6 * inner + 3 * scores_elements(t)) +
-           rows;
-}
-
-static double all_kept_bytes(const struct transformer *t, enum remat remat)
+/* The values of layers that the forward pass keeps for the backward pass. */
+static void put_kept(const struct transformer *t, enum remat remat, bool experts, struct peak *peak)
 {
     double with = (double)transformer_layers_with(t, WEIGHT_ROUTER);
-    double kept = ((double)t->layers - with) * kept_bytes(t, remat, false);
-    kept += with > 0 ? with * kept_bytes(t, remat, true) : 0;
-    return t->host ? 0 : kept;
+    double each = t->host ? 0 : type_bytes(t) * (experts ? with : (double)t->layers - with);
+    double of_tokens = each * (double)transformer_local_tokens(t) / part_size(&t->tp, t);
+    double latent = (double)(t->latents.q + t->latents.kv + t->latents.rotary);
+    bool all = remat == REMAT_NONE;
+    if (each > 0 && remat == REMAT_FULL)
+        put(peak, MEMORY_ACTIVATIONS, 1, of_tokens * kept_width(t, experts), "kept of all layers");
+    if (!(each > 0) || remat == REMAT_FULL)
+        return;
+    put(peak, MEMORY_ACTIVATIONS, all ? 8 : 2, of_tokens * residual_width(t), "residual stream, all layers");
+    put(peak, MEMORY_ACTIVATIONS, all ? 2 : 1, of_tokens * (double)(t->heads * t->head_dim), "q, all layers");
+    put(peak, MEMORY_ACTIVATIONS, 1, of_tokens * (k_width(t) + v_width(t) + latent), "k and v, all layers");
+    put(peak, MEMORY_ACTIVATIONS,
+        all        ? 6
+        : t->gated ? 2
+                   : 1,
+        each * inner_elements(t, experts), "feed-forward, all layers");
+    put(peak, MEMORY_ACTIVATIONS, all ? 3 : 0, each * scores_elements(t), "scores, all layers");
+    put(peak, MEMORY_ACTIVATIONS, experts, each * rows_elements(t, remat), "rows of experts, all layers");
 }
 
 /* The working set of one layer in the backward loop, besides its weights. */
-static double working_bytes(const struct transformer *t, enum remat remat, bool experts)
+static void put_working(const struct transformer *t, enum remat remat, bool experts, struct peak *peak)
 {
-    static const double inners[REMATS] = {[REMAT_NONE] = 2, [REMAT_PRODUCTS] = 5, [REMAT_FULL] = 4};
-    double of_type = type_bytes(t), tokens = (double)transformer_local_tokens(t);
-    double wide = (t->kernel == KERNEL_PLAIN ? 2 : 6) * tokens * (double)t->d;
-    double scores = (remat == REMAT_NONE ? 2 : 3) * scores_elements(t); /* f32: twice the type's */
-    double rows = experts && remat != REMAT_NONE ? rows_elements(t, REMAT_NONE) : 0;
-    return of_type * (inners[remat] * inner_elements(t, experts) + wide + scores + rows);
+    static const int inners[REMATS] = {[REMAT_NONE] = 2, [REMAT_PRODUCTS] = 5, [REMAT_FULL] = 4};
+    double of_type = type_bytes(t), wide = (double)transformer_local_tokens(t) * (double)t->d;
+    put(peak, MEMORY_ACTIVATIONS, inners[remat], of_type * inner_elements(t, experts),
+        "feed-forward of a layer");
+    put(peak, MEMORY_ACTIVATIONS, t->kernel == KERNEL_PLAIN ? 2 : 6, of_type * wide, "as wide as the model");
+    /* f32: twice the type's */
+    put(peak, MEMORY_ACTIVATIONS, remat == REMAT_NONE ? 2 : 3, of_type * scores_elements(t),
+        "scores of a layer");
+    put(peak, MEMORY_ACTIVATIONS, experts && remat != REMAT_NONE, of_type * rows_elements(t, REMAT_NONE),
+        "rows of experts of a layer");
 }
 
-static double most_working_bytes(const struct transformer *t, enum remat remat)
+/* That of the larger kind of layer. */
+static void put_most_working(const struct transformer *t, enum remat remat, struct peak *peak)
 {
     int64_t with = transformer_layers_with(t, WEIGHT_ROUTER);
-    double dense = with < t->layers ? working_bytes(t, remat, false) : 0;
-    return fmax(dense, with > 0 ? working_bytes(t, remat, true) : 0);
+    struct peak dense = *peak, experts = *peak;
+    if (with < t->layers)
+        put_working(t, remat, false, &dense);
+    if (with > 0)
+        put_working(t, remat, true, &experts);
+    *peak = dense.bytes[MEMORY_ACTIVATIONS] >= experts.bytes[MEMORY_ACTIVATIONS] ? dense : experts;
 }
 
-/* Elements of the weights [first, end) on a chip. */
-static double held_elements(const struct transformer *t, enum weight_id first, enum weight_id end)
+/* Weights, and what there is of each at a time. */
+static void put_weights(const struct transformer *t, bool loop, struct peak *peak)
 {
-    double sum = 0;
-    for (enum weight_id id = first; id < end; id++)
-        sum += (double)transformer_weight(t, id).chunk * (double)transformer_layers_with(t, id);
-    return sum;
+    double of_type = type_bytes(t), of_gradients = dtype_info(t->gradients)->bytes;
+    int moments = t->optimizer == OPTIMIZER_ADAMW ? 2 : 1;
+    for (enum weight_id id = 0; id < WEIGHTS; id++) {
+        struct weight w = transformer_weight(t, id);
+        double layers = (double)transformer_layers_with(t, id), n = (double)w.chunk * layers;
+        bool in_block = id < BLOCK_WEIGHTS;
+        if (!(n > 0))
+            continue;
+        peak->of = w.name;
+        put(peak, MEMORY_PARAMETERS, 1, n * dtype_info(t->params)->bytes, "weights ");
+        put(peak, MEMORY_STATE, moments, transformer_state_bytes(t, id) * layers / moments, "moment of ");
+        put(peak, MEMORY_GATHERED, in_block && t->params != t->compute, n * of_type, "copy of ");
+        put(peak, MEMORY_GRADIENTS, in_block ? loop : id >= WEIGHT_UNEMBED,
+            n * (in_block ? of_gradients : of_type), "gradient of ");
+        put(peak, MEMORY_GRADIENTS, loop && t->micro_batches > 1, n * of_gradients, "sum of gradients of ");
+    }
+    peak->of = "";
 }
 
 /* Elements of one block's matrices, gathered. */
@@ -181,29 +227,26 @@ static double largest_elements(const struct transformer *t)
 /* The two times: in the loop, and at the head. Parameters, state and kept values are the same in both. Weights that
  * are prefetched replace those that have been used, one by one: there are `ahead` layers of them, and one weight more,
  * which is used while the next arrives. */
-static void size_loop(const struct transformer *t, enum remat remat, int ahead, double bytes[MEMORY_KINDS])
+static void put_loop(const struct transformer *t, enum remat remat, int ahead, struct peak *peak)
 {
-    double of_type = type_bytes(t), layers = held_elements(t, 0, BLOCK_WEIGHTS);
-    bool fetched = part_size(&t->fsdp, t) > 1;
-    int layers_gathered = ahead > 0 ? ahead : remat == REMAT_FULL;
-    double gathered = layers_gathered * gathered_elements(t) + (ahead > 0 ? largest_elements(t) : 0);
-    double sums = t->micro_batches > 1 ? held_elements(t, 0, WEIGHTS) : 0;
-    bytes[MEMORY_GRADIENTS] = (layers + sums) * dtype_info(t->gradients)->bytes +
-                              held_elements(t, WEIGHT_UNEMBED, WEIGHTS) * of_type;
-    bytes[MEMORY_GATHERED] += fetched ? gathered * dtype_info(t->gathered)->bytes : 0;
-    bytes[MEMORY_ACTIVATIONS] += most_working_bytes(t, remat);
+    double of_gathered = part_size(&t->fsdp, t) > 1 ? dtype_info(t->gathered)->bytes : 0;
+    put_weights(t, true, peak);
+    put(peak, MEMORY_GATHERED, ahead > 0 ? ahead : remat == REMAT_FULL, of_gathered * gathered_elements(t),
+        "gathered weights of a layer");
+    put(peak, MEMORY_GATHERED, ahead > 0, of_gathered * largest_elements(t), "a gathered weight");
+    put_most_working(t, remat, peak);
 }
 
-static void size_head(const struct transformer *t, double bytes[MEMORY_KINDS])
+static void put_head(const struct transformer *t, struct peak *peak)
 {
     struct weight head = transformer_weight(t, t->tied ? WEIGHT_EMBED : WEIGHT_UNEMBED);
     double of_type = type_bytes(t), tp = part_size(&t->tp, t);
-    double whole = (double)head.chunk * part_size(&head.shared, t),
-           tokens = (double)transformer_local_tokens(t);
     bool fetched = part_size(&t->fsdp, t) > 1;
-    bytes[MEMORY_GRADIENTS] = held_elements(t, WEIGHT_UNEMBED, WEIGHTS) * of_type;
-    bytes[MEMORY_GATHERED] += fetched || t->params != t->compute ? whole * of_type : 0;
-    bytes[MEMORY_LOGITS] = (fetched ? 2 : 1) * tokens * ceil((double)t->vocabulary / tp) * of_type;
+    put_weights(t, false, peak);
+    put(peak, MEMORY_GATHERED, fetched || t->params != t->compute,
+        (double)head.chunk * part_size(&head.shared, t) * of_type, "gathered head");
+    put(peak, MEMORY_LOGITS, fetched ? 2 : 1,
+        (double)transformer_local_tokens(t) * ceil((double)t->vocabulary / tp) * of_type, "logits");
 }
 
 static double all_state_bytes(const struct transformer *t)
@@ -214,29 +257,26 @@ static double all_state_bytes(const struct transformer *t)
     return sum;
 }
 
-static void size_memory(const struct transformer *t, enum remat remat, int ahead, double bytes[MEMORY_KINDS])
+static void size_memory(const struct transformer *t, enum remat remat, int ahead, struct model_size *size)
 {
-    double held = held_elements(t, 0, WEIGHTS);
-    double loop[MEMORY_KINDS] = {
-        [MEMORY_PARAMETERS] = held * dtype_info(t->params)->bytes,
-        [MEMORY_STATE] = all_state_bytes(t),
-        [MEMORY_GATHERED] = t->params != t->compute ? held_elements(t, 0, BLOCK_WEIGHTS) * type_bytes(t) : 0,
-        [MEMORY_ACTIVATIONS] = all_kept_bytes(t, remat)};
-    double head[MEMORY_KINDS], loop_bytes = 0, head_bytes = 0;
-    memcpy(head, loop, sizeof head);
-    size_loop(t, remat, ahead, loop);
-    size_head(t, head);
-    for (enum memory_kind kind = 0; kind < MEMORY_KINDS; kind++) {
-        loop_bytes += loop[kind];
-        head_bytes += head[kind];
-    }
-    memcpy(bytes, loop_bytes >= head_bytes ? loop : head, sizeof loop);
+    struct peak loop = {.of = ""}, head;
+    double more_bytes = 0;
+    put_kept(t, remat, false, &loop);
+    put_kept(t, remat, true, &loop);
+    head = loop;
+    put_loop(t, remat, ahead, &loop);
+    put_head(t, &head);
+    for (enum memory_kind kind = 0; kind < MEMORY_KINDS; kind++)
+        more_bytes += head.bytes[kind] - loop.bytes[kind];
+    const struct peak *most = more_bytes > 0 ? &head : &loop;
+    memcpy(size->memory_bytes[remat], most->bytes, sizeof most->bytes);
+    memcpy(size->largest[remat], most->largest, sizeof most->largest);
 }
 
 void transformer_size(const struct transformer *t, int ahead, struct model_size *size)
 {
     for (enum remat remat = 0; remat < REMATS; remat++)
-        size_memory(t, remat, ahead, size->memory_bytes[remat]);
+        size_memory(t, remat, ahead, size);
     struct transformer sharded = *t, factored = *t;
     sharded.sharded = true;
     factored.optimizer = OPTIMIZER_ADAFACTOR;

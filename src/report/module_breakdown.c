@@ -42,11 +42,23 @@ int module_print_breakdown(const struct module_rows *rows, double total_s, FILE 
     return table_end(&table, out, st);
 }
 
+static int print_largest(const struct memory_tensor *tensor, FILE *out, struct status *st)
+{
+    struct table table = table_of("tensor, number (), each (B)");
+    fputs("# the largest tensors of these; equal ones of all layers are one, as are the gathered weights of "
+          "a layer\n",
+          out);
+    for (int i = 0; i < MEMORY_LARGEST && tensor[i].bytes > 0; i++)
+        table_row(&table, tensor[i].name, (double)tensor[i].tensors, tensor[i].bytes);
+    return table_end(&table, out, st);
+}
+
 int module_print_memory(const struct module_rows *rows, FILE *out, struct status *st)
 {
     /* in the order of enum memory_kind */
     const struct model_step *step = &rows->job->step;
     const double *bytes = step->model.size.memory_bytes[step->model.remat];
+    const struct memory_tensor *largest = step->model.size.largest[step->model.remat];
     double sum = 0;
     if (!rows->job->of_model || step->model.size.tokens <= 0)
         return 0;
@@ -66,5 +78,6 @@ int module_print_memory(const struct module_rows *rows, FILE *out, struct status
         sum += bytes[kind];
     }
     table_number(&table, sum);
-    return table_end(&table, out, st);
+    int code = table_end(&table, out, st);
+    return code < 0 || !(largest->bytes > 0) ? code : print_largest(largest, out, st);
 }
