@@ -187,12 +187,13 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
 {
     int code = rows->job->of_model ? print_model(rows, total_s, out, st)
                                    : module_print_compiled(rows, total_s, out, st);
+    if (code < 0)
+        return code;
     print_branches(rows, out);
     print_remote(rows, out);
     print_sorts(rows, out);
     print_foreign(rows, out);
-    if (code == 0)
-        code = module_print_schedules(rows, out, st);
+    code = module_print_schedules(rows, out, st);
     return code < 0 ? code : print_uncosted(rows, out, st);
 }
 
