@@ -57,10 +57,10 @@ if not max(off, said) <= 1e-3 or off_comm > 1e-3 or every["left_out_frac"] or \
     sys.exit(f"off by {off}, said {said}, {off_comm}: {few}")
 PY
 }
-near workloads/llama-70b.yaml --slice 4x4x4 --mesh 'dp=x:2,fsdp=x:2*y,tp=z' # hops differ
-near workloads/llama-70b.yaml --slice 4x4x4 --mesh 'dp=x:2,fsdp=y*z:2,tp=x:2*z:2'
+near workloads/llama-70b.yaml --slice 4x4x4 --mesh 'dp=x:2,fsdp=x:2*y,tp=z' --strategy bidi --loop xla # hops differ
+near workloads/llama-70b.yaml --slice 4x4x4 --mesh 'dp=x:2,fsdp=y*z:2,tp=x:2*z:2' --strategy bidi --loop xla
 # layers that differ by 1 %, about a mean that stays: four of ten stand for 70 others
-near workloads/llama-70b.yaml --slice 4x4x4 --mesh 'dp=x:2,fsdp=x:2*y*z:2,tp=z:2'
+near workloads/llama-70b.yaml --slice 4x4x4 --mesh 'dp=x:2,fsdp=x:2*y*z:2,tp=z:2' --strategy bidi --loop xla
 grep -q '^ *fwd *25 to 42 ' "$scratch/few" || { echo "other layers stand:"; grep fwd "$scratch/few"; failed=1; }
 
 fewer --slice 4x4x4 --mesh fsdp=64 --prefetch 1

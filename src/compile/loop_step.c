@@ -235,7 +235,10 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
 {
     struct module *module = o->b.module;
     char axes[TALLY_AXES], issue[TALLY_AXES + sizeof "data\",over=\""] = "data";
-    int32_t made = module_add(module, HLO_COLLECTIVE_PERMUTE_START, NULL, start_shape(o, value), &value, 1);
+    bool waits = o->options->waits;
+    int32_t shape = waits ? module_at(module, value)->shape : start_shape(o, value);
+    int32_t made = module_add(module, waits ? HLO_COLLECTIVE_PERMUTE : HLO_COLLECTIVE_PERMUTE_START, NULL,
+                              shape, &value, 1);
     module_attribute(module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);
     add_pairs(o, loop, send);
     if (send.before >= 0)
@@ -250,6 +253,8 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
 int32_t loop_arrived(struct overlap *o, int32_t start)
 {
     struct module *module = o->b.module;
+    if (o->options->waits)
+        return start;
     int32_t shape = module_at(module, module_operand(module, start, 0))->shape;
     return module_add(module, HLO_COLLECTIVE_PERMUTE_DONE, NULL, shape, &start, 1);
 }

@@ -95,6 +95,7 @@ struct overlap_options {
     /* Loops as XLA writes them. Uni: the accumulator of a scatter moves first, N permutes instead of N - 1; bidi with
      * N = 4, 6, 8 ...: N / 2 steps of two pieces each, N + 1 permutes. */
     bool xla_loops;
+    bool waits; /* permutes are not asynchronous */
 };
 
 /* Writes matmuls and the collectives beside them as unrolled loops: a gather whose users are all matmuls, a scatter or

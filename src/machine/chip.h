@@ -33,6 +33,7 @@
  *       loop_hbm_efficiency: 0.85          # of hbm_bandwidth, in loops and copies compiled by XLA, and the overhead
  *       loop_overhead: 1.2us               # of each: used by --compute auto, with either profile
  *       mxu_tile: 128
+ *       async_permutes: 16                 # chips of a slice up to which permutes of XLA's loops are asynchronous (any if left out)
  *       jax_mesh: split axes               # what jax.make_mesh allows if whole axes do not fit; whole axes if left out
  *       jax_trays: flat                    # JAX's special device order on small slices (device_trays.h); none if left out
  *       ring: bidi                         # default of --ring: uni | bidi | bidi-half (bidi-half if left out)
@@ -127,6 +128,7 @@ struct chip {
     double clock_Hz, loop_hbm_efficiency, loop_overhead_s;
     bool has_measured; /* the file has measured values, whatever profile is loaded */
     int mxu_tile;
+    int async_permute_chips; /* 0: any number */
 
     int facts;
     struct chip_fact fact[CHIP_FACTS];

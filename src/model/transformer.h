@@ -93,7 +93,6 @@ struct transformer {
     bool fused;    /* q, k and v are one matmul, gate and up another */
     bool textbook; /* the plan: the textbook's collectives, else XLA's */
     bool whole;    /* all devices of tp have the whole residual stream, else it is cut over the tokens */
-    bool wraps;    /* fsdp is all of a slice whose axes all wrap */
     bool parallel; /* attention and the feed-forward part both read the block's only norm */
     bool qk_norm;  /* the heads of q and k have norms */
     bool sinks;    /* each head has a learned score that takes its share of the softmax, and gives nothing */

@@ -273,18 +273,22 @@ static void name_axes(const struct transformer *t, const struct axis_list *list,
         text_add(text, AXES_TEXT, "%s%s", i ? "," : "", t->axes.axis[list->axis[i]].name);
 }
 
-/* As XLA does: if fsdp is all of a slice that wraps, weights are gathered by a single collective, and gradients are
- * all-reduced whole; otherwise both are windowed loops beside their matmul. So are gathers and scatters of activations
- * over tp. */
+/* As XLA does. Its partitioner writes gathers and scatters beside a product as loops of permutes, one for each device,
+ * if these are 32 or fewer and both operands are cut over the same ones: not over fsdp, if tokens are also cut over dp.
+ * Other weights are gathered by single collectives; their gradients are all-reduced whole and sliced if fsdp is all of a slice,
+ * else, and on one of two unequal axes, reduce-scattered. Collectives of activations over tp are loops, too. */
 static void choose_sums(struct transformer_step *s)
 {
+    enum { LOOP_DEVICES = 32 };
     const struct transformer *t = s->t;
-    bool around = s->model->options.wraps && axis_list_size(&t->tp, &t->axes) == axes_devices(&t->axes);
-    if (t->wraps)
-        s->b->whole_sums = axis_list_set(&t->fsdp);
-    else if (!t->textbook)
+    int fsdp = axis_list_size(&t->fsdp, &t->axes), tp = axis_list_size(&t->tp, &t->axes);
+    if (t->textbook)
+        return;
+    if (fsdp <= LOOP_DEVICES && axis_list_size(&t->dp, &t->axes) == 1)
         name_axes(t, &t->fsdp, s->model->windowed[0]);
-    if (!t->textbook && !t->whole && !around)
+    else if (fsdp == axes_devices(&t->axes) && !s->model->options.oblong)
+        s->b->whole_sums = axis_list_set(&t->fsdp);
+    if (!t->whole && tp <= LOOP_DEVICES)
         name_axes(t, &t->tp, s->model->windowed[1]);
 }
 
@@ -294,8 +298,6 @@ static int build(const struct front_source *source, struct model *model, struct 
     const struct point *point = source->point;
     if (transformer_read(source, &t, st) < 0)
         return st->code;
-    t.wraps =
-        model->options.wraps && !t.textbook && axis_list_size(&t.fsdp, &t.axes) == axes_devices(&t.axes);
     t.sharded = t.sharded && !model->options.numbers && axis_list_size(&t.dp, &t.axes) > 1;
     if (model->options.numbers)
         t.gathered = t.multiplied = t.compute;

@@ -108,13 +108,16 @@ static int reserve(struct model_step *step, struct status *st)
     return step->way && step->ahead ? 0 : status_nomem(st);
 }
 
-/* Do all axes of a slice with more than one chip wrap? */
-static bool all_wrap(const struct slice *slice)
+/* Has it two axes of different lengths? */
+static bool is_oblong(const struct slice *slice)
 {
-    bool all = true;
-    for (int a = 0; a < slice->axes; a++)
-        all = all && (slice->len[a] == 1 || (slice->wrap[a] && slice->len[a] > 2));
-    return all;
+    int axes = 0, most = 1, product = 1;
+    for (int a = 0; a < slice->axes; a++) {
+        axes += slice->len[a] > 1;
+        product *= slice->len[a];
+        most = slice->len[a] > most ? slice->len[a] : most;
+    }
+    return axes == 2 && most * most != product;
 }
 
 int model_step_open(struct model_step *step, const struct point *point, const struct model_options *options,
@@ -123,7 +126,7 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     *step = (struct model_step){.point = point, .mesh = mesh};
     struct model_options own = options ? *options : (struct model_options){0};
     int code = read_strategy(step, st);
-    own.wraps = mesh->slice && all_wrap(mesh->slice);
+    own.oblong = mesh->slice && is_oblong(mesh->slice);
     if (code == 0)
         code = model_read(point, &own, &mesh->axes, &step->model, st);
     if (code == 0)
@@ -238,7 +241,8 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         .way = way_of,
         .ring = lay_ring,
         .chunks = point->schedule.all_reduce == REDUCE_CHUNKS ? point->schedule.chunks : 0,
-        .xla_loops = point->schedule.loop == LOOP_XLA || has_windowed(step)};
+        .xla_loops = point->schedule.loop == LOOP_XLA || has_windowed(step),
+        .waits = step->model.options.permutes_wait && has_windowed(step)};
     const struct model_experts *experts = step->model.experts;
     bool all = point->schedule.async == ASYNC_ALL;
     const struct pass_row rows[] = {
@@ -253,11 +257,12 @@ static int write_step(struct model_step *step, struct module *module, struct sta
     return code < 0 ? code : go_on(module, rows, sizeof rows / sizeof *rows, point->schedule.prefetch, st);
 }
 
-/* Only loops have permutes that start. */
+/* Only loops have permutes. */
 static bool has_loops(const struct module *module)
 {
     for (int32_t at = 0; at < module->instructions; at++)
-        if (module_at(module, at)->opcode == HLO_COLLECTIVE_PERMUTE_START)
+        if (module_at(module, at)->opcode == HLO_COLLECTIVE_PERMUTE_START ||
+            module_at(module, at)->opcode == HLO_COLLECTIVE_PERMUTE)
             return true;
     return false;
 }
