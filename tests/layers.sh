@@ -44,6 +44,7 @@ many_sources() {
     touch "$copy"/src/formula/more{1..32}.c
 }
 break_one 'sources; 32 at most' many_sources
+break_one 'base/csv.h: includes base/status.h, which it has from another header' include base/csv.h base/status.h
 circle() {
     local at
     for at in 1 2 3 4; do

@@ -22,7 +22,6 @@
 
 #include "base/dtype.h"
 #include "collective/config.h"
-#include "machine/slice.h"
 
 /* Properties of a group of devices on its slice. Sets of axes are bits. */
 struct choice_group {

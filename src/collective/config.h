@@ -34,7 +34,6 @@
 #include <stdbool.h>
 
 #include "collective/collective.h"
-#include "machine/schedule.h"
 
 enum { CONFIG_NAME = 40, CONFIG_TEXT = 512 };
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "collective/walk.h"
-#include "machine/route.h"
 
 enum { NO_MEMBER = 255 };
 

@@ -37,11 +37,6 @@
 #include "compile/placement.h"
 #include "engine/trace.h"
 #include "hlo/collective_config.h"
-#include "hlo/cost.h"
-#include "hlo/module.h"
-#include "machine/roofline.h"
-#include "machine/schedule.h"
-#include "program/program.h"
 
 /* A cost that the user gives for an instruction, by its name or by the target of a custom call. */
 struct op_cost {

@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include "base/dtype.h"
-#include "collective/collective.h"
 #include "compile/lower.h"
 
 struct device_collective {

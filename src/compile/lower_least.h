@@ -23,7 +23,6 @@
  */
 #pragma once
 
-#include "base/lookup.h"
 #include "compile/lower.h"
 
 /* A table of estimates by everything they depend on. */

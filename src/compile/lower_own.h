@@ -14,7 +14,6 @@
 #pragma once
 
 #include "base/stopwatch.h"
-#include "collective/collective.h"
 #include "compile/lower.h"
 
 /* Walks through the module and appends to the program: the queue begins when the op `before` has ended, if

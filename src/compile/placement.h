@@ -27,8 +27,6 @@
 
 #include "machine/mesh.h"
 #include "machine/schedule.h"
-#include "machine/slice.h"
-#include "notation/groups.h"
 
 struct placement {
     const struct slice *slice;

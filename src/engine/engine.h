@@ -22,7 +22,6 @@
 
 #include "base/stopwatch.h"
 #include "engine/trace.h"
-#include "program/program.h"
 
 #define ENGINE_PROGRESS_S 2.0
 

@@ -52,7 +52,6 @@
 #include <stdint.h>
 
 #include "engine/event_plan.h"
-#include "engine/event_pool.h"
 #include "engine/event_queue.h"
 
 #define NETWORK_SAME_FRAC 0x1p-48

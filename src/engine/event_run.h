@@ -22,9 +22,6 @@
 
 #include "engine/engine.h"
 #include "engine/event_network.h"
-#include "engine/event_plan.h"
-#include "engine/event_queue.h"
-#include "engine/trace.h"
 
 struct run {
     const struct program *program;

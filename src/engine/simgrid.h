@@ -4,7 +4,6 @@
 #pragma once
 
 #include "engine/trace.h"
-#include "program/program.h"
 
 #define ENGINE_SIMGRID_MODULE "icisim_simgrid.so"
 #define ENGINE_SIMGRID_SYMBOL "icisim_engine_simgrid_run"

@@ -17,9 +17,7 @@
 #include <stdbool.h>
 
 #include "engine/engine.h"
-#include "engine/trace.h"
 #include "program/fold.h"
-#include "program/program.h"
 
 /* Whether the times of every single (op, chip) are kept: never; if there are at most RECORD_MOST; always. */
 enum record { RECORD_NONE, RECORD_FEW, RECORD_ALL };

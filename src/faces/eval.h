@@ -6,7 +6,6 @@
 #pragma once
 
 #include "numbers/evaluate.h"
-#include "settings/settings.h"
 #include "study/job.h"
 
 struct eval {

@@ -14,11 +14,8 @@
  */
 #pragma once
 
-#include "base/output.h"
 #include "report/module_compare.h"
-#include "settings/settings.h"
 #include "study/budget.h"
-#include "study/job.h"
 
 enum { OUTPUTS_FILES_MAX = 256 };
 

@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "settings/settings.h"
 #include "study/job.h"
 
 /* The points of run, compare and sweep: checks the settings, fills in slices and meshes that are left open,

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "notation/axes.h"
 #include "settings/settings.h"
 #include "study/machine.h"
 

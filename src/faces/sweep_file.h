@@ -19,7 +19,6 @@
  */
 #pragma once
 
-#include "base/csv.h"
 #include "settings/settings.h"
 #include "study/result.h"
 

@@ -23,10 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/dtype.h"
-#include "hlo/module.h"
 #include "hlo/ragged_rows.h"
-#include "notation/axes.h"
 #include "notation/spec.h"
 
 enum { BUILDER_DIMS = 12 };

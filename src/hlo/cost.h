@@ -27,7 +27,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/dtype.h"
 #include "hlo/module.h"
 
 struct cost {

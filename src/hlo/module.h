@@ -27,7 +27,6 @@
 
 #include "base/dtype.h"
 #include "hlo/opcode.h"
-#include "notation/axes.h"
 #include "notation/groups.h"
 
 /* An array, a tuple of shapes, a token, or a value that is opaque to HLO. */

@@ -35,8 +35,6 @@
 #include <stdio.h>
 
 #include "machine/mesh_layout.h"
-#include "machine/slice.h"
-#include "notation/axes.h"
 #include "notation/groups.h"
 
 enum { MESH_TEXT = 512 };

@@ -13,7 +13,6 @@
 
 #include "machine/mesh.h"
 #include "machine/schedule.h"
-#include "notation/groups.h"
 
 struct ring_set {
     int rings;

@@ -23,7 +23,6 @@
 
 #include <stdbool.h>
 
-#include "base/dtype.h"
 #include "machine/chip.h"
 
 struct roofline {

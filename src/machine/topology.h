@@ -14,7 +14,6 @@
 #pragma once
 
 #include "machine/route.h"
-#include "machine/slice.h"
 
 struct topology {
     const char *name;

@@ -20,7 +20,6 @@
 #include <stdint.h>
 
 #include "engine/trace.h"
-#include "program/program.h"
 
 /* Counts of a program that do not depend on its amounts. */
 struct counts {

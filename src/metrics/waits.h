@@ -26,7 +26,6 @@
 
 #include "engine/trace.h"
 #include "program/fold.h"
-#include "program/program.h"
 
 enum cause_kind { CAUSE_START, CAUSE_QUEUE, CAUSE_ARRIVED, CAUSE_DONE };
 

@@ -12,7 +12,6 @@
 #pragma once
 
 #include "model/model.h"
-#include "notation/expr.h"
 
 /* The plan of the last product: by the textbook's cases, where `after` says which of the choices are gathered
  * after it; 0 without a preference, as loops gather while they multiply. Or a plan of its own (tensor.h). */

@@ -7,9 +7,7 @@
  */
 #pragma once
 
-#include "base/document.h"
 #include "model/model.h"
-#include "settings/point.h"
 
 /* The input of a front end. */
 struct front_source {

@@ -15,13 +15,9 @@
 #pragma once
 
 #include "compile/pass.h"
-#include "hlo/builder.h"
 #include "hlo/memory_analysis.h"
-#include "hlo/module.h"
 #include "model/routing.h"
 #include "model/tensor.h"
-#include "notation/axes.h"
-#include "notation/groups.h"
 #include "numbers/array.h"
 #include "settings/point.h"
 

@@ -9,9 +9,7 @@
  */
 #pragma once
 
-#include "base/document.h"
 #include "model/model.h"
-#include "numbers/array.h"
 
 /* Refuses a name under `data:` that the model does not have. */
 int numbers_check(const struct node *root, const struct model *model, struct status *st);

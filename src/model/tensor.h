@@ -18,9 +18,7 @@
 #pragma once
 
 #include "hlo/builder.h"
-#include "notation/axes.h"
 #include "notation/expr.h"
-#include "notation/spec.h"
 
 enum { TENSOR_DIMS = EXPR_DIMS, TENSOR_NAME = 24, TENSOR_TEXT = 256 };
 

@@ -31,7 +31,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "notation/axes.h"
 #include "notation/groups.h"
 #include "numbers/array.h"
 

@@ -18,9 +18,7 @@
 
 #include <stdbool.h>
 
-#include "notation/axes.h"
 #include "notation/spec.h"
-#include "numbers/array.h"
 #include "numbers/call.h"
 #include "numbers/local.h"
 

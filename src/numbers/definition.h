@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include "notation/groups.h"
-#include "numbers/array.h"
 #include "numbers/call.h"
 
 /* out[device] from in[device], for all devices of the groups; `groups` from call_groups(). Types are those of

@@ -24,11 +24,9 @@
 #include <stdint.h>
 
 #include "collective/choice.h"
-#include "collective/collective.h"
 #include "machine/ring_set.h"
 #include "numbers/cases.h"
 #include "numbers/execute.h"
-#include "program/program.h"
 
 /* The schedule to evaluate: the plan's, ALGORITHM_BEST on its rings, or ALGORITHM_XLA for a chip. */
 struct evaluate_choice {

@@ -24,7 +24,6 @@
 #include <stdint.h>
 
 #include "numbers/memory.h"
-#include "program/program.h"
 
 enum { EXECUTE_EVENTS = 1 << 26 }; /* ops times chips */
 

@@ -22,7 +22,6 @@
 
 #include <stdint.h>
 
-#include "numbers/array.h"
 #include "numbers/call.h"
 
 /* Writes the block of a device, one of n, to its input buffer. */

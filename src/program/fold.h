@@ -20,7 +20,6 @@
  */
 #pragma once
 
-#include "machine/slice.h"
 #include "program/program.h"
 
 struct fold {

@@ -32,7 +32,6 @@
 
 #include "base/lookup.h"
 #include "machine/route.h"
-#include "machine/slice.h"
 
 enum { WHERE_ALL = -1, NO_TABLE = -1, NO_PAYLOAD = -1 };
 

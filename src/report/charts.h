@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include "base/csv.h"
 #include "report/report.h"
 
 /* A writer of a run (report.h). */

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 
-#include "settings/point.h"
 #include "study/machine.h"
 
 #define CROSSOVER_LEAST_BYTES 0x1p10

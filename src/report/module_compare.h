@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 
-#include "base/lookup.h"
 #include "report/module_rows.h"
 
 struct module_compare {

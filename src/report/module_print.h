@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 
-#include "base/csv.h"
 #include "report/module_rows.h"
 
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st);

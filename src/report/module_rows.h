@@ -15,10 +15,7 @@
 
 #include <stdint.h>
 
-#include "hlo/source.h"
-#include "machine/roofline.h"
 #include "report/table.h"
-#include "study/job.h"
 #include "study/module_job.h"
 
 /* Why the compute queue waited for a collective. */

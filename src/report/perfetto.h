@@ -33,8 +33,6 @@
 
 #include "engine/trace.h"
 #include "hlo/module.h"
-#include "program/fold.h"
-#include "program/program.h"
 #include "study/result.h"
 
 /* Files with more events exceed 50 MB, which no viewer opens. */

@@ -12,9 +12,7 @@
 
 #include <stdio.h>
 
-#include "settings/settings.h"
 #include "study/job.h"
-#include "study/result.h"
 
 /* Prints one row per result, in lines of at most `width` characters; 0: no limit. */
 int report_table(const struct result result[], int results, int width, FILE *out, struct status *st);

@@ -24,7 +24,6 @@
 #include <stdbool.h>
 
 #include "base/csv.h"
-#include "settings/point.h"
 #include "settings/settings.h"
 
 enum { MEASURED_ROWS = 20000 };

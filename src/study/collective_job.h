@@ -5,13 +5,9 @@
  */
 #pragma once
 
-#include "base/dtype.h"
 #include "collective/choice.h"
-#include "collective/collective.h"
 #include "compile/lower.h"
 #include "formula/formula.h"
-#include "notation/axes.h"
-#include "notation/groups.h"
 #include "study/job.h"
 #include "study/ring_choice.h"
 

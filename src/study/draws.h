@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "settings/point.h"
 #include "study/machine.h"
 
 struct draw_result {

@@ -27,12 +27,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/stopwatch.h"
 #include "engine/timing.h"
 #include "metrics/metrics.h"
 #include "model/model.h"
-#include "program/program.h"
-#include "settings/point.h"
 #include "settings/settings.h"
 #include "study/machine.h"
 #include "study/result.h"

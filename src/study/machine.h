@@ -15,7 +15,6 @@
 #include "hlo/memory_analysis.h"
 #include "machine/chip.h"
 #include "machine/mesh.h"
-#include "machine/slice.h"
 #include "settings/point.h"
 
 struct catalog_entry;

@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "model/chain.h"
 #include "study/module_job.h"
 
 struct matmul_job {

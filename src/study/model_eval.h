@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "numbers/array.h"
 #include "study/model_step.h"
 #include "study/parts.h"
 

@@ -16,11 +16,8 @@
  */
 #pragma once
 
-#include "compile/pass.h"
-#include "hlo/module.h"
 #include "machine/mesh.h"
 #include "model/model.h"
-#include "settings/point.h"
 
 enum { MODEL_STRATEGY = 24, MODEL_RINGS = AXES_MAX };
 struct model_step {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "compile/lower_least.h"
-#include "hlo/hlo_read.h"
 #include "hlo/tally.h"
 #include "model/chain.h"
 #include "study/job.h"

@@ -14,8 +14,6 @@
 
 #include "base/csv.h"
 #include "compile/lower.h"
-#include "machine/chip.h"
-#include "machine/slice.h"
 #include "settings/point.h"
 
 /* The schedule of collectives: the one requested; our own, if a kind of ring or the rings are given. */

@@ -37,10 +37,7 @@
 
 #include <stdbool.h>
 
-#include "base/document.h"
 #include "compile/lower.h"
-#include "model/model.h"
-#include "settings/point.h"
 #include "study/job.h"
 
 enum { PART_NAME = 24, PART_PATH = 1024 };

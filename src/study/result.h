@@ -16,7 +16,6 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "machine/slice.h"
 #include "notation/axes.h"
 #include "program/fold.h"
 

@@ -17,7 +17,6 @@
  */
 #pragma once
 
-#include "hlo/tally.h"
 #include "study/module_job.h"
 
 /* The time of one execution of an instruction: of a compute, while it runs; of a collective, from its issue to its

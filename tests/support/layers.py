@@ -81,6 +81,16 @@ def circles(src):
     return sorted({tuple(sorted(o for o in reach[c] if c in reach.get(o, ()))) for c in reach if c in reach[c]})
 
 
+def twice(src):
+    """(header, included): what a header includes although it has it from another."""
+    graph = collections.defaultdict(set)
+    for path in sorted(glob.glob(src + "/*/*.h")):
+        graph[path[len(src) + 1:]] = set(re.findall(r'^#include "([^"]+)"', open(path).read(), re.M))
+    reach = {header: reached(graph, header) for header in list(graph)}
+    return [(header, one) for header in list(graph) for one in sorted(graph[header])
+            if any(one in reach.get(other, ()) for other in graph[header] if other != one)]
+
+
 def functions(src, lizard):
     """(place, lines, parameters) of every function."""
     said = subprocess.run([lizard, "-l", "c", "--csv", src], capture_output=True, text=True, check=True).stdout
@@ -118,6 +128,8 @@ def faults(src, build, lizard):
     for circle in circles(src):
         if len(circle) > CIRCLE_MOST:
             yield "%s: include each other in a circle; %d at most" % (" ".join(circle), CIRCLE_MOST)
+    for header, one in twice(src):
+        yield "%s: includes %s, which it has from another header" % (header, one)
     if lizard:
         yield from long_functions(src, lizard)
     table = read_table(src + "/README.md")
@@ -126,6 +138,10 @@ def faults(src, build, lizard):
     for name in sorted(folders ^ set(order)):
         yield "%s/: %s" % (name, "is in the table, but not there" if name in order else "is not in the table of src/README.md")
     used = collections.defaultdict(set)
+    for path in glob.glob(src + "/*/*.h"):  # others have it with a header that is theirs, too
+        folder, name = path.split("/")[-2:]
+        if not is_private(src, folder, name):
+            used[folder].update(re.findall(r'^#include "%s/([^"]+)"' % folder, open(path).read(), re.M))
     for folder, name, other, header in includes(src):
         used[other].add(header)
         if order.get(other, len(order)) > order.get(folder, -1):
