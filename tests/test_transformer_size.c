@@ -59,12 +59,12 @@ static void collectives_are_xlas(void)
 {
     static const struct {
         const char *mesh, *text, *windowed;
-        int whole;
-    } cases[] = {{"fsdp=4", "batch: 4\n", "fsdp", 0},
-                 {"fsdp=32", "batch: 32\n", "fsdp", 0},
-                 {"fsdp=33", "batch: 33\n", "", 1},
-                 {"fsdp=33", "batch: 33\n# oblong\n", "", 0},
-                 {"dp=2,fsdp=4", "batch: 8\n", "", 0}};
+        int scattered, summed;
+    } cases[] = {{"fsdp=4", "batch: 4\n# whole\n", "fsdp", 7, 2},
+                 {"fsdp=32", "batch: 32\n# whole\n", "fsdp", 7, 2},
+                 {"fsdp=33", "batch: 33\n# whole\n", "", 0, 9},
+                 {"fsdp=33", "batch: 33\n", "", 7, 2},
+                 {"dp=2,fsdp=4", "batch: 8\n# whole\n", "", 7, 0}};
     struct transformer_case s;
     struct tally t;
     struct status st = {0};
@@ -76,8 +76,8 @@ static void collectives_are_xlas(void)
             OKAY(tally_collectives(&s.module, &t, &st), st);
             CU_ASSERT_EQUAL(issued(&t, "fwd", HLO_ALL_GATHER, "fsdp"), 7);
             CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_GATHER, "fsdp"), full ? 11 : 7);
-            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_REDUCE_SCATTER, "fsdp"), cases[c].whole ? 0 : 7);
-            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_REDUCE, "fsdp"), cases[c].whole ? 9 : c == 4 ? 0 : 2);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_REDUCE_SCATTER, "fsdp"), cases[c].scattered);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_REDUCE, "fsdp"), cases[c].summed);
             CU_ASSERT_STRING_EQUAL(s.model.windowed[0], cases[c].windowed);
             tally_free(&t);
             transformer_unload(&s);

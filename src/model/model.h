@@ -105,7 +105,7 @@ struct model_options {
     double hbm_bytes;    /* what a program may have of each device; 0: not known, and everything fits */
     double vmem_bytes;   /* what arrays may have of its VMEM; 0: none lies there */
     int64_t softmax_row; /* rows of so many scores are whole in the product that makes them */
-    bool oblong;         /* the slice has two axes, of different lengths */
+    bool sums_whole;     /* XLA all-reduces what it would scatter over all of this slice */
     bool permutes_wait;  /* those of loops as XLA writes them are not asynchronous */
     bool must_fit;       /* a model that is over that is refused before it is built */
 };

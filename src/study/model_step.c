@@ -108,16 +108,14 @@ static int reserve(struct model_step *step, struct status *st)
     return step->way && step->ahead ? 0 : status_nomem(st);
 }
 
-/* Has it two axes of different lengths? */
-static bool is_oblong(const struct slice *slice)
+/* Does a scatter over all of it become an all-reduce? On three axes, and on equal ones, as in topologies/xla/. */
+static bool sums_whole(const struct slice *slice)
 {
-    int axes = 0, most = 1, product = 1;
-    for (int a = 0; a < slice->axes; a++) {
-        axes += slice->len[a] > 1;
-        product *= slice->len[a];
-        most = slice->len[a] > most ? slice->len[a] : most;
-    }
-    return axes == 2 && most * most != product;
+    int len[SLICE_AXES], axes = 0;
+    for (int a = 0; a < slice->axes; a++)
+        if (slice->len[a] > 1)
+            len[axes++] = slice->len[a];
+    return axes != 2 || len[0] == len[1];
 }
 
 int model_step_open(struct model_step *step, const struct point *point, const struct model_options *options,
@@ -126,7 +124,7 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     *step = (struct model_step){.point = point, .mesh = mesh};
     struct model_options own = options ? *options : (struct model_options){0};
     int code = read_strategy(step, st);
-    own.oblong = mesh->slice && is_oblong(mesh->slice);
+    own.sums_whole = mesh->slice && sums_whole(mesh->slice);
     if (code == 0)
         code = model_read(point, &own, &mesh->axes, &step->model, st);
     if (code == 0)
@@ -261,8 +259,7 @@ static int write_step(struct model_step *step, struct module *module, struct sta
 static bool has_loops(const struct module *module)
 {
     for (int32_t at = 0; at < module->instructions; at++)
-        if (module_at(module, at)->opcode == HLO_COLLECTIVE_PERMUTE_START ||
-            module_at(module, at)->opcode == HLO_COLLECTIVE_PERMUTE)
+        if (module_whole_at(module, at) == HLO_COLLECTIVE_PERMUTE)
             return true;
     return false;
 }
