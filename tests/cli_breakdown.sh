@@ -128,8 +128,16 @@ loops() { # SLICE CHIPS AWK: of the table by collective, a condition that some r
 }
 loops 4x4 16 '$1 == "collective-permute" && $6 > 0.5 * $5'
 loops 4x8 32 '$1 == "collective-permute" && $6 == 0 && $7 == $5'
-loops 8x8 64 '$1 == "all-reduce" && $3 > 14 && $4 > 1e8'
+loops 8x8 64 '$1 == "all-reduce" && $3 == 11 && $4 > 1e8'
 loops 8x16 128 '$1 == "reduce-scatter" && $3 > 14'
+# Sums of gradients of a layer are combined up to 120 MiB: gate, up and down have 117,440,512 B each; k and v, 8,388,608 B each, fill two
+# of these, norms of 8,192 B each go with the third, q and o, 33,554,432 B each, are left. Ahead of time they stay hidden.
+"$program" run workloads/llama-8b.yaml --layers 2 --chip v5e --slice 4x4 --mesh dp=16 2>/dev/null | awk '
+    $1 == "all-reduce" && /dp.=16/ { each[$(NF - 4)] += $(NF - 3) }
+    END { exit !(each[125829120] == 4 && each[117456896] == 2 && each[67108864] == 2 && each[8192] == 1 && length(each) == 7) }' ||
+    fail "sums of gradients of dp=16: $("$program" run workloads/llama-8b.yaml --layers 2 --chip v5e --slice 4x4 --mesh dp=16 | grep all-reduce)"
+"$program" run workloads/steps/v3-gptj-6b.yaml | awk '$1 == "all-reduce" && $2 == "dp" { exit !($3 == 39 && $7 < 0.01 * $5) }' ||
+    fail "sums of gradients ahead: $("$program" run workloads/steps/v3-gptj-6b.yaml | grep 'all-reduce  dp')"
 # 2_async_pair.hlo, by its first lines: of 128.829 us 85.899 are hidden, 42.930 are not
 "$program" run tests/golden/hlo/2_async_pair.hlo --chip tests/golden/hlo/round.yaml --wrap all --slice 4 --ring bidi-half >"$out_file"
 grep -q '# exposed over .*: 42.93 us, 1 all-gather of 128.8 us: the chip computes for 85.9 us only while one is under way' "$out_file" ||

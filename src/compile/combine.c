@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Combines gathers of one layer into one.
+ * Combines gathers of one layer into one, and sums of gradients.
  *
  * Gathers of the step's inputs (given.h) in one block over the same groups become one gather of several
  * operands, whose result is a tuple, as XLA's combiner makes them. An all-gather has one dim: the dim that
@@ -8,7 +8,11 @@
  * their layout and takes no time (XLA writes bitcasts). If weights take several gathers in a row, gathers
  * over the same groups are combined if all weights of the block go through groups in the same order; else
  * only last gathers are combined, so that none waits for itself.
+ *
+ * A sum of gradients joins the first sum of its layer that has room for it. Sums that have passed equally many sums
+ * do not wait for each other. The combined one stands in the place of the last.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +25,10 @@
 
 /* The state of an instruction of the entry. */
 struct place {
-    int32_t depth;  /* gathers that its value has gone through */
-    int32_t bundle; /* the first gather combined with this one; -1: there are no others */
+    int32_t depth;  /* gathers, or sums, that its value has gone through */
+    int32_t bundle; /* the first collective combined with this one; -1: there are no others */
+    double bytes;   /* of the first: of all of them so far; else 0 */
+    int32_t until;  /* it depends on a combined sum whose last one is this */
 };
 
 struct combine {
@@ -91,34 +97,66 @@ static int find_order(struct combine *c, struct status *st)
     return 0;
 }
 
+/* May two be one? Sums must be of one type, and have passed equally many, so that none waits for the other. */
 static bool are_alike(const struct combine *c, int32_t a, int32_t b)
 {
-    const struct gathers *g = &c->gathers;
     static const enum attribute_key same[] = {ATTR_REPLICA_GROUPS, ATTR_USE_GLOBAL_DEVICE_IDS};
-    const struct origin *left = origin_of(g, a), *right = origin_of(g, b);
-    if (left->block != right->block || (left->later != right->later && !c->ordered[left->block]))
-        return false;
+    const struct module *from = c->edit.from;
     bool alike = true;
     for (size_t k = 0; k < sizeof same / sizeof *same; k++)
-        alike = alike && module_number(g->from, a, same[k], -1) == module_number(g->from, b, same[k], -1);
-    return alike;
+        alike = alike && module_number(from, a, same[k], -1) == module_number(from, b, same[k], -1);
+    if (module_at(from, a)->opcode != HLO_ALL_GATHER)
+        return alike && place_of(c, a)->depth == place_of(c, b)->depth &&
+               module_shape_of(from, a)->dtype == module_shape_of(from, b)->dtype;
+    const struct origin *left = origin_of(&c->gathers, a), *right = origin_of(&c->gathers, b);
+    return alike && left->block == right->block && (left->later == right->later || c->ordered[left->block]);
 }
 
-/* Puts each gather into the bundle of the last gather of the same kind, which is near. */
-static void find_bundles(struct combine *c)
+/* Puts one into the first bundle, of those from `first` on, that is like it and has room for it. */
+static void join(struct combine *c, int32_t first, int32_t one, double most_bytes)
 {
-    const struct gathers *g = &c->gathers;
-    int32_t first = g->entry->first, end = first + g->entry->count;
-    for (int32_t at = first; at < end; at++) {
-        int32_t before = is_alone(g, at) ? at - 1 : first - 1;
-        while (before >= first && (!is_alone(g, before) || !are_alike(c, before, at)))
-            before--;
-        if (before < first)
+    struct place *own = place_of(c, one);
+    own->bytes = shape_bytes(c->edit.from, module_at(c->edit.from, one)->shape);
+    for (int32_t at = first; at < one; at++) {
+        struct place *place = place_of(c, at);
+        if (place->bytes == 0 || place->bytes + own->bytes > most_bytes || !are_alike(c, at, one))
             continue;
-        if (place_of(c, before)->bundle < 0)
-            place_of(c, before)->bundle = before;
-        place_of(c, at)->bundle = place_of(c, before)->bundle;
+        place->bytes += own->bytes;
+        place->bundle = own->bundle = at;
+        place->until = one;
+        own->bytes = 0;
+        return;
     }
+}
+
+static int find_sums(struct combine *c, struct status *st)
+{
+    const struct module *from = c->edit.from;
+    const struct computation *entry = c->gathers.entry;
+    const double most_bytes = 120 << 20; /* the largest that XLA:TPU combined in 36 programs */
+    int32_t layer = -1, first = 0;
+    bool *later = calloc((size_t)from->instructions, sizeof *later);
+    c->place = calloc((size_t)entry->count, sizeof *c->place);
+    int code = later && c->place ? pass_find_postponed(from, later, st) : status_nomem(st);
+    for (int32_t at = entry->first; at < entry->first + entry->count && code == 0; at++) {
+        const struct instruction *i = module_at(from, at);
+        struct place *place = place_of(c, at);
+        place->bundle = -1;
+        for (int o = 0; o < i->operands; o++) {
+            int32_t operand = module_operand(from, at, o);
+            int32_t depth = place_of(c, operand)->depth + later[operand];
+            place->depth = depth > place->depth ? depth : place->depth;
+        }
+        if (!later[at] || i->opcode != HLO_ALL_REDUCE || i->operands != 1 ||
+            module_has_label(from, at, "what=\"activations\""))
+            continue;
+        if (module_layer(from, at) != layer)
+            first = at;
+        layer = module_layer(from, at);
+        join(c, first, at, most_bytes);
+    }
+    free(later);
+    return code;
 }
 
 static void write_value(struct combine *c, int32_t at);
@@ -205,6 +243,8 @@ static void write_element(struct combine *c, int32_t all, int i, int32_t shape, 
     edit_push(&c->edit, all);
     int32_t one = edit_add(&c->edit, HLO_GET_TUPLE_ELEMENT, turned ? NULL : name, shape, 1);
     module_attribute(c->edit.to, ATTR_INDEX, &(int64_t){i}, 1);
+    if (module_at(from, gather)->opcode != HLO_ALL_GATHER) /* it is part of the backward pass */
+        edit_attribute(&c->edit, gather, ATTR_FRONTEND_ATTRIBUTES);
     edit_replace(&c->edit, gather, turn(c, one, dim, dim_of(from, gather), name));
 }
 
@@ -231,7 +271,8 @@ static void write_bundle(struct combine *c, const int32_t gather[], int gathers)
     }
     if (to->error == 0) {
         snprintf(name, sizeof name, "%.140s.combined", module_name_at(from, gather[0]));
-        int32_t all = edit_add(&c->edit, HLO_ALL_GATHER, name, module_tuple(to, shape, gathers), gathers);
+        int32_t all = edit_add(&c->edit, module_at(from, like)->opcode, name,
+                               module_tuple(to, shape, gathers), gathers);
         edit_attributes(&c->edit, like, false); /* of a gather along this dim */
         label_bundle(c, gather, gathers);
         for (int i = 0; i < gathers; i++)
@@ -273,10 +314,11 @@ int pass_combine(const struct module *in, struct module *out, struct status *st)
         code = gathers_init(&c.gathers, in, st);
     if (code == 0)
         code = find_order(&c, st);
-    if (code == 0)
-        find_bundles(&c);
-    for (int32_t i = 0; code == 0 && i < c.gathers.entry->count; i++) {
-        int32_t at = c.gathers.entry->first + i;
+    const int32_t first = in->computation[in->entry].first, end = first + in->computation[in->entry].count;
+    for (int32_t at = first; at < end && code == 0; at++)
+        if (is_alone(&c.gathers, at))
+            join(&c, first, at, INFINITY);
+    for (int32_t at = first; at < end && code == 0; at++) {
         bool moves = origin_of(&c.gathers, at)->moves; /* then it is written when needed */
         if (!moves || module_at(in, at)->opcode == HLO_PARAMETER)
             write_value(&c, at);
@@ -285,5 +327,27 @@ int pass_combine(const struct module *in, struct module *out, struct status *st)
     free(c.place);
     free(c.level);
     free(c.ordered);
+    return edit_close(&c.edit, code, st);
+}
+
+int pass_combine_sums(const struct module *in, struct module *out, struct status *st)
+{
+    struct combine c = {.gathers = {.from = in, .entry = &in->computation[in->entry]}};
+    int code = edit_open_entry(&c.edit, in, out, st);
+    if (code == 0)
+        code = find_sums(&c, st);
+    const int32_t first = c.gathers.entry->first;
+    for (int32_t at = first; code == 0 && at < first + c.gathers.entry->count; at++) {
+        struct place *place = place_of(&c, at);
+        if (place->bundle >= 0)
+            place->until = place_of(&c, place->bundle)->until;
+        for (int o = 0; o < module_at(in, at)->operands; o++) {
+            int32_t until = place_of(&c, module_operand(in, at, o))->until;
+            place->until = until > place->until ? until : place->until;
+        }
+        if (place->until <= at) /* others are written when needed */
+            write_value(&c, at);
+    }
+    free(c.place);
     return edit_close(&c.edit, code, st);
 }

@@ -63,6 +63,9 @@ int pass_find_prefetched(const struct module *in, bool ahead[], struct status *s
 /* Combines gathers of the step's inputs in one layer and phase, over the same groups, into all-gathers of
  * several operands. Operands gathered along another dim than most are transposed, which takes no time. */
 int pass_combine(const struct module *in, struct module *out, struct status *st);
+/* Combines all-reduces of gradients (pass_find_postponed()) of one layer, over the same groups and in one type, into
+ * all-reduces of several operands and at most 120 MiB, as XLA:TPU does. */
+int pass_combine_sums(const struct module *in, struct module *out, struct status *st);
 
 /* Turns gathers, scatters and all-reduces of the entry into starts that are issued by their data (lower.h),
  * and dones at their old places. If there are none, `out` stays empty, and `in` is the result. */

@@ -118,6 +118,8 @@ static void write_entry(struct postpone *p)
         const struct follow *follow = follow_of(p, at);
         if (at == root) {
             write_due(p, INT32_MAX);
+        } else if (follow->tail && module_at(p->from, at)->opcode == HLO_GET_TUPLE_ELEMENT) {
+            continue; /* it is written when needed */
         } else if (follow->tail && follow->depth > 0) {
             p->pending[p->pendings++] = (struct pending){at, p->block + p->layers * follow->depth};
             continue;

@@ -129,6 +129,8 @@ struct model {
     enum remat remat; /* as requested, or the least that fits */
     /* XLA writes collectives over these axes, "dp,fsdp", or those, beside a product as loops; "": none. */
     char windowed[2][AXES_TEXT];
+    bool contracted;    /* over the first ones only gathers before products that contract the gathered dim */
+    bool combines_sums; /* XLA combines sums of its gradients */
     int layers, layers_built; /* of a transformer: number of layers, and how many of them the module has */
     bool kept_on_host;        /* values kept for the backward pass */
     int layers_apart;         /* number of first layers that differ from the others */

@@ -275,20 +275,23 @@ static void name_axes(const struct transformer *t, const struct axis_list *list,
 
 /* As XLA does. Its partitioner writes gathers and scatters beside a product as loops of permutes, one for each device,
  * if these are 32 or fewer and both operands are cut over the same ones: not over fsdp, if tokens are also cut over dp.
+ * If weights are also cut over tp, only those are gathered in loops whose gathered dim the product contracts, and none again.
  * Other weights are gathered by single collectives; their gradients are all-reduced whole and sliced if fsdp is all of a slice that
  * allows it (sums_whole), else reduce-scattered. Collectives of activations over tp are loops, too. */
 static void choose_sums(struct transformer_step *s)
 {
     enum { LOOP_DEVICES = 32 };
     const struct transformer *t = s->t;
-    int fsdp = axis_list_size(&t->fsdp, &t->axes);
+    int fsdp = axis_list_size(&t->fsdp, &t->axes), tp = axis_list_size(&t->tp, &t->axes);
     if (t->textbook)
         return;
+    s->model->combines_sums = true;
+    s->model->contracted = tp > 1;
     if (fsdp <= LOOP_DEVICES && axis_list_size(&t->dp, &t->axes) == 1)
         name_axes(t, &t->fsdp, s->model->windowed[0]);
     else if (fsdp == axes_devices(&t->axes) && s->model->options.sums_whole)
         s->b->whole_sums = axis_list_set(&t->fsdp);
-    if (!t->whole && axis_list_size(&t->tp, &t->axes) <= LOOP_DEVICES)
+    if (!t->whole && tp <= LOOP_DEVICES)
         name_axes(t, &t->tp, s->model->windowed[1]);
 }
 

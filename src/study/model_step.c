@@ -246,6 +246,7 @@ static int write_step(struct model_step *step, struct module *module, struct sta
     const struct pass_row rows[] = {
         {step->model.kept_on_host, .pass = pass_offload},
         {point->schedule.combine, .pass = pass_combine},
+        {step->model.combines_sums, .pass = pass_combine_sums},
         {point->schedule.prefetch > 0, .ahead = pass_prefetch},
         {point->schedule.prefetch > 0, .ahead = pass_postpone},
         {all && step->of_chain && !is_naive(step), .pass = pass_by_data},
@@ -378,13 +379,36 @@ static int choose(struct model_step *step, const struct model_step_timer *timer,
     return code;
 }
 
-static void set_windowed(struct model_step *step)
+/* Is it a gather that is not recomputed, before a product that contracts the gathered dim? */
+static bool is_contracted(const struct module *base, int32_t gather)
+{
+    static const enum attribute_key contract[] = {ATTR_LHS_CONTRACTING, ATTR_RHS_CONTRACTING};
+    int gathered = (int)module_number(base, gather, ATTR_DIMENSIONS, 0), count;
+    bool again = module_has_label(base, gather, "again=\"true\"");
+    for (int32_t at = gather + 1; at < base->instructions && !again; at++)
+        for (int side = 0; side < 2 && module_at(base, at)->opcode == HLO_DOT; side++) {
+            const int64_t *dim = module_numbers(base, at, contract[side], &count);
+            if (module_operand(base, at, side) == gather)
+                return module_dim_in(dim, count, gathered) >= 0;
+        }
+    return false;
+}
+
+static bool is_windowed(const struct model_step *step, int32_t at)
 {
     char axes[TALLY_AXES];
+    tally_axes(&step->base, at, axes);
+    if (strcmp(axes, step->model.windowed[0]) != 0)
+        return strcmp(axes, step->model.windowed[1]) == 0;
+    return !step->model.contracted || module_at(&step->base, at)->opcode != HLO_ALL_GATHER ||
+           is_contracted(&step->base, at);
+}
+
+static void set_windowed(struct model_step *step)
+{
     for (int32_t at = 0; at < step->base.instructions; at++)
-        for (int i = 0; i < 2 && is_collective(step, at); i++)
-            if (strcmp(tally_axes(&step->base, at, axes), step->model.windowed[i]) == 0)
-                step->way[at] = OVERLAP_BIDI;
+        if (is_collective(step, at) && is_windowed(step, at))
+            step->way[at] = OVERLAP_BIDI;
     snprintf(step->strategy, sizeof step->strategy, "xla");
 }
 
