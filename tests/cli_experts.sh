@@ -182,6 +182,19 @@ equals="# equals one device's: y to 1e-06, gradients to 1e-05"
 said=$("$icisim" eval layers.yaml --chunks 2)
 [[ "$said" == *"$equals" ]] || { echo "layers: $said"; failed=1; }
 
+# With as many tokens a chip one device has those of all chips. With more than 1.5 tokens a word, and dp beside other axes, rows of the
+# embedding are added to a whole table, 40 words of 16 f32 each, which all devices sum; else only dp sums a chip's part of it.
+sed -e '/^moe/d; /^mesh/d; s/^batch: 8/tokens-per-chip: 8/; s/^head: false/head: true/; s/2x4/2x2x2/; s/v5e/v5p/' layers.yaml >tokens.yaml
+sed 's/vocabulary: 40/vocabulary: 48/' tokens.yaml >words.yaml
+for case in 'dp=2,fsdp=2,tp=2 2560' 'dp=2,fsdp=4 2560' 'dp=4,tp=2 2560' 'fsdp=4,tp=2 0' 'dp=8 2560' 'dp=2,fsdp=4 768 words'; do
+    read -r mesh bytes file <<<"$case"
+    said=$("$icisim" eval "${file:-tokens}.yaml" --mesh "$mesh" --allow-split-physical-axes)
+    [[ "$said" == *"loss to 1e-06, gradients to 1e-05" ]] || { echo "tokens a chip on $mesh: $said"; failed=1; }
+    got=$("$icisim" lower "${file:-tokens}.yaml" --mesh "$mesh" --allow-split-physical-axes |
+        sed -n 's/^ *%all-reduce.* = f32\[\([0-9]*\),\([0-9]*\)\] all-reduce(.*what="embed".*/4 * \1 * \2/p')
+    [ "$((got))" = "$bytes" ] || { echo "sum of the embedding on $mesh: $got, not $bytes B"; failed=1; }
+done
+
 # Drawn, each layer has a routing of its own: some rows are dropped, on one device the same.
 sed -i 's/draw: even/draw: zipf, exponent: 1/; s/layers: 2/layers: 3/; s/, every: 2//; s/factor: 1/factor: 0.5/' layers.yaml
 said=$("$icisim" eval layers.yaml --chunks 2)

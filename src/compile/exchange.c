@@ -33,21 +33,19 @@ static bool exchanges(const struct module *module, int32_t at)
 static bool may_move(const struct module *module, int32_t at)
 {
     enum opcode opcode = module_at(module, at)->opcode;
-    char again[8];
     if (opcode == HLO_CONSTANT)
         return true;
     if (opcode == HLO_BROADCAST && may_move(module, module_operand(module, at, 0)))
         return true;
-    return opcode_is_cheap(opcode) && module_label(module, at, "again", again, sizeof again);
+    return opcode_is_cheap(opcode) && module_has_label(module, at, "again=");
 }
 
 /* Does an instruction have another layer or phase than `part`? Then `part` becomes that one. Unlabelled
  * instructions have none. */
 static bool begins_part(const struct module *module, int32_t at, int32_t *part)
 {
-    char phase[16];
     int32_t before = *part;
-    if (module_label(module, at, "phase", phase, sizeof phase))
+    if (module_has_label(module, at, "phase="))
         *part = module_region(module, at);
     return *part != before;
 }

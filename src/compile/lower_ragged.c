@@ -8,8 +8,7 @@
 
 bool lower_has_rows(const struct module *module, int32_t instruction)
 {
-    char first[2];
-    return module_label(module, instruction, RAGGED_ROWS_LABEL, first, sizeof first);
+    return module_has_label(module, instruction, RAGGED_ROWS_LABEL "=");
 }
 
 /* The rows of an instruction; all equal if the options say so, and a remainder goes to the first ones. */

@@ -56,13 +56,12 @@ static void find_facts(struct recompute *c)
     const struct computation *entry = c->entry;
     for (int32_t at = entry->first; at < entry->first + entry->count; at++) {
         struct fact *fact = fact_of(c, at);
-        char text[8];
         *fact = (struct fact){.recomputed = -1, .used = -1};
         fact->backward = module_is_backward(from, at);
         fact->layer = module_layer(from, at);
-        fact->keep = module_label(from, at, "keep", text, sizeof text);
+        fact->keep = module_has_label(from, at, "keep=");
         fact->gathered = is_gathered(c, at);
-        fact->apart = fact->apart || module_label(from, at, "apart", text, sizeof text);
+        fact->apart = fact->apart || module_has_label(from, at, "apart=");
     }
 }
 

@@ -30,14 +30,12 @@ static int32_t find_inside(const struct module *module, int32_t computation)
 
 static enum communication part_of_fusion(const struct module *module, int32_t body, int32_t collective)
 {
-    char chain[16];
     int32_t root = module->computation[body].root;
     if (has_target(module, root, "\"AsyncCollectiveStart\""))
         return COMMUNICATION_START;
     if (has_target(module, root, "\"AsyncCollectiveDone\""))
         return COMMUNICATION_DONE;
-    return module_label(module, collective, "chain_id", chain, sizeof chain) ? COMMUNICATION_STEP
-                                                                             : COMMUNICATION_WHOLE;
+    return module_has_label(module, collective, "chain_id=") ? COMMUNICATION_STEP : COMMUNICATION_WHOLE;
 }
 
 /* Is it an async-start without operands, whose computation has parameters? */
@@ -152,10 +150,8 @@ double communication_out_bytes(const struct module *module, int32_t collective)
 bool module_on_sparse_core(const struct module *module, int32_t instruction)
 {
     int32_t start = communication_late_start(module, instruction);
-    char queue[16];
     return strstr(module_value(module, start < 0 ? instruction : start, ATTR_ASYNC_THREAD), "sparsecore") ||
-           (module_label(module, instruction, "queue", queue, sizeof queue) &&
-            strcmp(queue, "sparsecore") == 0);
+           module_has_label(module, instruction, "queue=\"sparsecore\"");
 }
 
 bool module_has_slices(const struct module *module)

@@ -31,10 +31,9 @@ static int describe(const struct module *module, int32_t at, struct tally_row *r
 {
     struct groups groups;
     *row = (struct tally_row){.opcode = communication_kind(module, at)};
-    char again[TALLY_WORD] = "";
     module_label(module, at, "phase", row->phase, sizeof row->phase);
     module_label(module, at, "what", row->what, sizeof row->what);
-    row->recomputed = module_label(module, at, "again", again, sizeof again);
+    row->recomputed = module_has_label(module, at, "again=");
     tally_axes(module, at, row->axes);
     if (row->opcode != HLO_COLLECTIVE_PERMUTE) {
         if (module_groups_of(module, at, &groups, st) < 0)

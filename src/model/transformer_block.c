@@ -274,7 +274,7 @@ struct tensor step_block(struct transformer_step *s, int64_t layer, const struct
 
 /* Weights as they are used: gathered, and converted. */
 
-static struct held *held_of(const struct transformer_step *s, int64_t layer, enum weight_id id)
+struct held *step_held(const struct transformer_step *s, int64_t layer, enum weight_id id)
 {
     return id < BLOCK_WEIGHTS ? &s->held[layer * BLOCK_WEIGHTS + id]
                               : &s->held[s->t->layers * BLOCK_WEIGHTS + id - BLOCK_WEIGHTS];
@@ -311,7 +311,7 @@ static void use(struct transformer_step *s, struct held *held)
 
 int32_t step_table(struct transformer_step *s)
 {
-    struct held *held = held_of(s, 0, WEIGHT_EMBED);
+    struct held *held = step_held(s, 0, WEIGHT_EMBED);
     const char *before = s->b->what;
     s->b->what = held->weight.name;
     use(s, held);
@@ -338,7 +338,7 @@ static bool is_of_attention(enum weight_id id)
  * once for the step. */
 struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id)
 {
-    struct held *held = held_of(s, layer, id);
+    struct held *held = step_held(s, layer, id);
     const struct weight *w = &held->weight;
     const struct builder before = *s->b;
     struct tensor t = {.dims = w->dims};

@@ -88,6 +88,30 @@ struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens
     return x;
 }
 
+bool step_sums_table(const struct transformer_step *s)
+{
+    const struct transformer *t = s->t;
+    int dp = axis_list_size(&t->dp, &t->axes);
+    bool whole = t->whole && axis_list_size(&t->tp, &t->axes) > 1;
+    return dp > 1 && dp < axes_devices(&t->axes) && !whole && !t->textbook && !t->tied && !t->sharded &&
+           t->micro_batches == 1 && transformer_weight(t, WEIGHT_EMBED).split >= 0 &&
+           2 * t->tokens > 3 * t->vocabulary;
+}
+
+void step_sum_table(struct transformer_step *s, int32_t tokens, int32_t cotangent)
+{
+    struct builder *b = s->b;
+    struct held *held = step_held(s, 0, WEIGHT_EMBED);
+    b->phase = "bwd";
+    b->layer = 0;
+    b->what = held->weight.name;
+    tokens = s->t->whole ? tokens : build_own_block(b, tokens, &s->t->tp, 0);
+    int32_t sum = build_put(b, build_convert(b, cotangent, s->t->gradients), tokens, s->t->vocabulary);
+    sum = build_own_block(b, build_all_reduce(b, sum, &s->activations.dim[0].shard), &held->weight.over,
+                          held->weight.cut);
+    held->gradient = build_own_block(b, sum, &held->weight.shared, held->weight.split);
+}
+
 /* The log of the sum of exponentials over the vocabulary, for each token. */
 static int32_t log_sum(struct transformer_step *s, int32_t logits)
 {

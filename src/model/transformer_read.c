@@ -307,15 +307,16 @@ static int read_copies(const struct node *root, struct transformer *t, struct st
 }
 
 /* Reads the tokens of a step; every device that shards the batch must get whole sequences. */
-static int read_tokens(const struct node *root, const struct point *point, struct transformer *t,
-                       struct status *st)
+static int read_tokens(const struct front_source *source, struct transformer *t, struct status *st)
 {
+    const struct node *root = source->root;
+    const struct point *point = source->point;
     int shards = axis_list_size(&t->dp, &t->axes) * axis_list_size(&t->fsdp, &t->axes);
     int64_t chips = axes_devices(&t->axes), sequences = 0;
     const struct front_key batch[] = {
         {"batch", FRONT_COUNT, &sequences, "the sequences of a step, or tokens-per-chip", .most = SIZE_MOST}};
     t->micro_batches = point->schedule.micro_batches;
-    t->tokens = point->work.tokens_per_chip * chips;
+    t->tokens = point->work.tokens_per_chip * source->devices;
     if (t->tokens <= 0) {
         if (FRONT_READ(root, batch, st) < 0)
             return st->code;
@@ -357,5 +358,5 @@ int transformer_read(const struct front_source *source, struct transformer *t, s
                    transformer_read_experts(root, t, st) < 0 || read_parts(root, t, st) < 0 ||
                    read_copies(root, t, st) < 0
                ? st->code
-               : read_tokens(root, source->point, t, st);
+               : read_tokens(source, t, st);
 }

@@ -138,7 +138,7 @@ static struct tensor run_blocks(struct transformer_step *s, const struct tensor 
 }
 
 /* Adds the gradients of all weights, and of x unless it is NULL, to those of earlier micro-batches; after the last one
- * they are summed over devices. */
+ * they are summed over devices. If x comes from the embedding, that has none yet. */
 static void backward(struct transformer_step *s, const struct tensor *out, int32_t seed, struct tensor *x)
 {
     int n = held_count(s->t), asked = 0;
@@ -150,7 +150,7 @@ static void backward(struct transformer_step *s, const struct tensor *out, int32
     }
     for (int i = 0; i < n; i++) {
         const struct held *held = &s->held[i];
-        if (held->weight.dims)
+        if (held->weight.dims && !(x && held->id == WEIGHT_EMBED))
             gradient[asked++] = (struct gradient){.value = last ? held->whole : held->parts,
                                                   .before = s->micro > 0 ? held->gradient : -1,
                                                   .part_of = held->parts};
@@ -161,7 +161,7 @@ static void backward(struct transformer_step *s, const struct tensor *out, int32
     if (x)
         x->value = gradient[asked].made;
     for (int i = n - 1; i >= 0; i--)
-        if (s->held[i].weight.dims)
+        if (s->held[i].weight.dims && !(x && s->held[i].id == WEIGHT_EMBED))
             s->held[i].gradient = gradient[--asked].made;
     free(gradient);
 }
@@ -180,17 +180,19 @@ static void run_headless(struct transformer_step *s)
 /* From tokens to the loss. */
 static void run_whole(struct transformer_step *s)
 {
-    struct tensor ids = {.dims = 1, .dim = {s->activations.dim[0]}}, tokens, targets, x, loss;
+    struct tensor ids = {.dims = 1, .dim = {s->activations.dim[0]}}, tokens, targets, x, y, loss;
     if (!s->t->whole)
         ids.dim[0].shard.count -= s->t->tp.count;
     tokens = add_input(s, "tokens", &ids, DTYPE_S32);
     targets = add_input(s, "targets", &ids, DTYPE_S32);
     s->b->phase = "fwd";
     x = step_embed(s, &tokens);
-    x = run_blocks(s, &x);
-    loss = step_loss(s, &x, &targets);
+    y = run_blocks(s, &x);
+    loss = step_loss(s, &y, &targets);
     add_output(s, "loss", &loss);
-    backward(s, &loss, -1, NULL);
+    backward(s, &loss, -1, step_sums_table(s) ? &x : NULL);
+    if (step_sums_table(s))
+        step_sum_table(s, tokens.value, x.value);
 }
 
 /* A device's part of a gradient summed over dp: flat, padded to a multiple of the devices. With the textbook's plan
@@ -266,13 +268,6 @@ static int64_t built_layers(const struct transformer *t, const struct model_opti
     return options->layers_most <= 0 || most > t->layers || (options->same_time && differ) ? t->layers : most;
 }
 
-/* "dp,fsdp" */
-static void name_axes(const struct transformer *t, const struct axis_list *list, char text[static AXES_TEXT])
-{
-    for (int i = 0; i < list->count; i++)
-        text_add(text, AXES_TEXT, "%s%s", i ? "," : "", t->axes.axis[list->axis[i]].name);
-}
-
 /* As XLA does. Its partitioner writes gathers and scatters beside a product as loops of permutes, one for each device,
  * if these are 32 or fewer and both operands are cut over the same ones: not over fsdp, if tokens are also cut over dp.
  * If weights are also cut over tp, only those are gathered in loops whose gathered dim the product contracts, and none again.
@@ -288,11 +283,11 @@ static void choose_sums(struct transformer_step *s)
     s->model->combines_sums = true;
     s->model->contracted = tp > 1;
     if (fsdp <= LOOP_DEVICES && axis_list_size(&t->dp, &t->axes) == 1)
-        name_axes(t, &t->fsdp, s->model->windowed[0]);
+        axis_list_print(&t->fsdp, &t->axes, s->model->windowed[0]);
     else if (fsdp == axes_devices(&t->axes) && s->model->options.sums_whole)
         s->b->whole_sums = axis_list_set(&t->fsdp);
     if (!t->whole && tp <= LOOP_DEVICES)
-        name_axes(t, &t->tp, s->model->windowed[1]);
+        axis_list_print(&t->tp, &t->axes, s->model->windowed[1]);
 }
 
 static int build(const struct front_source *source, struct model *model, struct status *st)

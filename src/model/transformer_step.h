@@ -32,6 +32,8 @@ struct transformer_step {
     int micro;                 /* from 0 */
 };
 
+struct held *step_held(const struct transformer_step *s, int64_t layer, enum weight_id id);
+
 /* A weight as it is used: gathered, as a matrix in the type of compute. */
 struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id);
 
@@ -54,6 +56,10 @@ struct tensor step_experts(struct transformer_step *s, int64_t layer, const stru
 /* The rows of the embedding for tokens, s32[tokens] cut over dp and fsdp; and the mean cross entropy of the logits of
  * x and the targets, sharded like the tokens. */
 struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens);
+/* Where dp cuts tokens beside other axes, and there are more of them than words, XLA adds the cotangents of a device's rows
+ * to a whole table and sums these over all devices. It did with 2.05 tokens a word and did not with 1.02. */
+bool step_sums_table(const struct transformer_step *s);
+void step_sum_table(struct transformer_step *s, int32_t tokens, int32_t cotangent);
 struct tensor step_loss(struct transformer_step *s, const struct tensor *x, const struct tensor *targets);
 
 /* softmax(q . k) . v, with q [tokens, heads * head_dim]. k and v may have fewer heads. */

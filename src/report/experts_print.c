@@ -61,12 +61,9 @@ static const struct module_row *find_tokens(const struct experts_report *r, cons
 {
     for (int32_t i = 0; i < rows->rows; i++) {
         const struct module_row *row = &rows->row[i];
-        char what[16], phase[8], of[16];
-        if (row->collective >= 0 && module_label(&r->m->module, row->collective, "what", what, sizeof what) &&
-            module_label(&r->m->module, row->collective, "phase", phase, sizeof phase) &&
-            strcmp(what, "tokens") == 0 && strcmp(phase, "fwd") == 0 &&
-            (layer == 0 ||
-             (module_label(&r->m->module, row->collective, "layer", of, sizeof of) && atoi(of) == layer)))
+        if (row->collective >= 0 && module_has_label(&r->m->module, row->collective, "what=\"tokens\"") &&
+            module_has_label(&r->m->module, row->collective, "phase=\"fwd\"") &&
+            (layer == 0 || module_layer(&r->m->module, row->collective) == layer))
             return row;
     }
     return NULL;

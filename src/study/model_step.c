@@ -215,20 +215,21 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     return code;
 }
 
-static bool is_naive(const struct model_step *step)
-{
-    for (int32_t at = 0; at < step->base.instructions; at++)
-        if (step->way[at] != OVERLAP_NAIVE)
-            return false;
-    return true;
-}
-
 /* Does the model have loops as XLA writes them by default? A named strategy, or gathers that start ahead,
  * replace them. */
 static bool has_windowed(const struct model_step *step)
 {
     return step->asked == OVERLAP_NAIVE && !option_is_given(step->point, "strategy") &&
            step->point->schedule.prefetch == 0 && (step->model.windowed[0][0] || step->model.windowed[1][0]);
+}
+
+/* Only loops have permutes. */
+static bool has_loops(const struct module *module)
+{
+    for (int32_t at = 0; at < module->instructions; at++)
+        if (module_whole_at(module, at) == HLO_COLLECTIVE_PERMUTE)
+            return true;
+    return false;
 }
 
 static int write_step(struct model_step *step, struct module *module, struct status *st)
@@ -243,26 +244,17 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         .waits = step->model.options.permutes_wait && has_windowed(step)};
     const struct model_experts *experts = step->model.experts;
     bool all = point->schedule.async == ASYNC_ALL;
+    int code = pass_overlap(&step->base, &options, module, st);
     const struct pass_row rows[] = {
         {step->model.kept_on_host, .pass = pass_offload},
         {point->schedule.combine, .pass = pass_combine},
         {step->model.combines_sums, .pass = pass_combine_sums},
         {point->schedule.prefetch > 0, .ahead = pass_prefetch},
         {point->schedule.prefetch > 0, .ahead = pass_postpone},
-        {all && step->of_chain && !is_naive(step), .pass = pass_by_data},
+        {code == 0 && all && step->of_chain && has_loops(module), .pass = pass_by_data},
         {all && experts && experts->chunks > 1, .pass = pass_exchange},
     };
-    int code = pass_overlap(&step->base, &options, module, st);
     return code < 0 ? code : go_on(module, rows, sizeof rows / sizeof *rows, point->schedule.prefetch, st);
-}
-
-/* Only loops have permutes. */
-static bool has_loops(const struct module *module)
-{
-    for (int32_t at = 0; at < module->instructions; at++)
-        if (module_whole_at(module, at) == HLO_COLLECTIVE_PERMUTE)
-            return true;
-    return false;
 }
 
 static bool is_collective(const struct model_step *step, int32_t at)
@@ -274,16 +266,13 @@ static bool is_collective(const struct model_step *step, int32_t at)
 static bool alike(const struct model_step *step, int32_t a, int32_t b)
 {
     const struct module *base = &step->base;
-    char phase[2][TALLY_WORD] = {"", ""};
     if (module_at(base, a)->opcode != module_at(base, b)->opcode ||
         module_at(base, a)->shape != module_at(base, b)->shape ||
         module_number(base, a, ATTR_REPLICA_GROUPS, -1) != module_number(base, b, ATTR_REPLICA_GROUPS, -1) ||
         module_number(base, a, ATTR_DIMENSIONS, -1) != module_number(base, b, ATTR_DIMENSIONS, -1))
         return false;
-    const char *key = step->of_chain ? "layer" : "phase"; /* a chain has few products */
-    module_label(base, a, key, phase[0], TALLY_WORD);
-    module_label(base, b, key, phase[1], TALLY_WORD);
-    return strcmp(phase[0], phase[1]) == 0;
+    return step->of_chain ? module_layer(base, a) == module_layer(base, b) /* it has few products */
+                          : module_is_backward(base, a) == module_is_backward(base, b);
 }
 
 /* Sets the way of all collectives of the class of `like`; of all collectives if that is negative. */

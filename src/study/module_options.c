@@ -112,10 +112,9 @@ int module_options_apply(const struct point *point, const struct module *module,
                          const struct roofline *roofline, struct status *st)
 {
     bool open = false;
-    char first[2];
     for (int32_t at = 0; at < module->instructions; at++)
         open = open || (module_at(module, at)->opcode == HLO_RAGGED_ALL_TO_ALL &&
-                        !module_label(module, at, RAGGED_ROWS_LABEL, first, sizeof first));
+                        !module_has_label(module, at, RAGGED_ROWS_LABEL "="));
     if (point->work.ragged && !open)
         return status_fail(st, STATUS_INPUT,
                            "--ragged does not apply: there is no ragged all-to-all of unknown sizes");
