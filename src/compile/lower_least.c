@@ -362,8 +362,8 @@ static bool is_reverse(const struct module *module, int32_t a, int32_t b)
     bool all = is_permute(module, a) && is_permute(module, b) && n[0] == n[1] &&
                communication_in_bytes(module, a) == communication_in_bytes(module, b);
     for (int i = 0, k = 0; i < n[0] && all; i += 2) {
-        for (int left = n[0] / 2; left > 0 && fro[k + 1] != to[i]; left--)
-            k = (k + 2) % n[0];
+        for (int far = 1; 2 * far <= n[0] && fro[k + 1] != to[i]; far++) /* at both sides of the one before */
+            k = (k + n[0] + (far % 2 ? 2 : -2) * far) % n[0];
         all = fro[k + 1] == to[i] && fro[k] == to[i + 1];
     }
     return all;

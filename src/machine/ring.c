@@ -136,7 +136,7 @@ static int count_overlap(struct ring *ring, const struct slice *slice, struct st
         code = hops < 0 ? hops : 0;
         if (code == 0)
             route_walk(slice, chip, hop, hops, link);
-        for (int l = 0; code == 0 && l < route_length(hop, hops); l++)
+        for (int l = 0, links = route_length(hop, hops); code == 0 && l < links; l++)
             ring->overlap = ++steps[link[l]] > ring->overlap ? steps[link[l]] : ring->overlap;
     }
     free(steps);
