@@ -130,13 +130,15 @@ loops 4x4 16 '$1 == "collective-permute" && $6 > 0.5 * $5'
 loops 4x8 32 '$1 == "collective-permute" && $6 == 0 && $7 == $5'
 loops 8x8 64 '$1 == "all-reduce" && $3 == 11 && $4 > 1e8'
 loops 8x16 128 '$1 == "reduce-scatter" && $3 > 14'
-# Beside tp weights are gathered in loops, of 5 permutes over 4 devices, only before products that contract the gathered dim, not again.
+# Beside tp weights are gathered in loops, of 5 permutes over 4 devices, only before products that contract the gathered dim, not again;
+# sums of activations over tp after the two products of a layer that end it are loops, too.
 "$program" run workloads/llama-8b.yaml --layers 2 --chip v5e --slice 4x4 --mesh fsdp=4,tp=4 --remat full --collectives 2>/dev/null | awk '
     $2 == "collective-permute" && $1 == "fwd" && $5 ~ /^w[qkvgu]$/ && $6 == 10 { loops++ }
+    $2 == "collective-permute" && $1 == "fwd" && $5 == "activations" && $6 == 20 { sums = 1 }
     $2 == "all-gather" && $1 == "fwd" && $5 ~ /^w[od]$/ && $6 == 2 { once++ }
     $3 == "(again)" && $2 == "all-gather" && $4 == "fsdp" { again += $7 }
     $3 == "(again)" && $2 == "collective-permute" && $6 ~ /^w/ { looped = 1 }
-    END { exit !(loops == 5 && once == 2 && again == 22 && !looped) }' || fail "gathers beside tp"
+    END { exit !(loops == 5 && once == 2 && again == 22 && sums && !looped) }' || fail "gathers beside tp"
 # Sums of gradients of a layer are combined up to 120 MiB: gate, up and down have 117,440,512 B each; k and v, 8,388,608 B each, fill two
 # of these, norms of 8,192 B each go with the third, q and o, 33,554,432 B each, are left. Ahead of time they stay hidden.
 "$program" run workloads/llama-8b.yaml --layers 2 --chip v5e --slice 4x4 --mesh dp=16 2>/dev/null | awk '
