@@ -159,11 +159,13 @@ struct choices {
     int way; /* -1: any */
 };
 
-static enum overlap_way some_way(void *context, const struct module *module, int32_t collective)
+static enum overlap_way some_way(void *context, const struct module *module, int32_t collective,
+                                 bool contracts)
 {
     struct choices *c = context;
     (void)module;
     (void)collective;
+    (void)contracts;
     return c->way >= 0 ? (enum overlap_way)c->way : (enum overlap_way)suite_random(&c->r, OVERLAP_WAYS);
 }
 

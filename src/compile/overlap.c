@@ -171,7 +171,10 @@ static void free_loop(struct loop *loop)
 static int add_loop(struct plan *p, struct loop *loop, int64_t length, struct status *st)
 {
     struct overlap *o = p->o;
-    loop->way = o->options->way(o->options->context, o->from, loop->collective);
+    bool contracts = true;
+    for (int d = 0; d < loop->dots; d++)
+        contracts = contracts && loop->dot[d].role == ROLE_CONTRACTED;
+    loop->way = o->options->way(o->options->context, o->from, loop->collective, contracts);
     if (loop->way == OVERLAP_NAIVE)
         return 0;
     int code = lay_ring(o, loop, st);

@@ -88,8 +88,9 @@ enum overlap_way { OVERLAP_NAIVE, OVERLAP_UNI, OVERLAP_BIDI, OVERLAP_BIDI_HALF, 
 
 struct overlap_options {
     void *context; /* for the functions */
-    /* The way for a collective of the module: an all-gather before matmuls, a reduce-scatter or all-reduce after one. */
-    enum overlap_way (*way)(void *context, const struct module *module, int32_t collective);
+    /* The way for a collective of the module: an all-gather before matmuls, which all contract the gathered dim or do not, a
+     * reduce-scatter or all-reduce after one. */
+    enum overlap_way (*way)(void *context, const struct module *module, int32_t collective, bool contracts);
     /* Puts the devices of each group into the order of the ring that the permutes use, and says whether it is closed, its
      * last device a neighbour of the first. NULL: in the order of the groups, closed if there are three devices or more. */
     int (*ring)(void *context, const struct module *module, int32_t collective, struct groups *groups,

@@ -163,13 +163,6 @@ void model_step_free(struct model_step *step)
     *step = (struct model_step){0};
 }
 
-static enum overlap_way way_of(void *context, const struct module *module, int32_t collective)
-{
-    const struct model_step *step = context;
-    (void)module;
-    return step->way[collective];
-}
-
 static void note_ring(struct model_step *step, const char *axes)
 {
     int r = 0;
@@ -221,6 +214,18 @@ static bool has_windowed(const struct model_step *step)
 {
     return step->asked == OVERLAP_NAIVE && !option_is_given(step->point, "strategy") &&
            step->point->schedule.prefetch == 0 && (step->model.windowed[0][0] || step->model.windowed[1][0]);
+}
+
+static enum overlap_way way_of(void *context, const struct module *module, int32_t collective, bool contracts)
+{
+    const struct model_step *step = context;
+    char axes[TALLY_AXES];
+    bool once = has_windowed(step) && step->model.contracted &&
+                module_at(module, collective)->opcode == HLO_ALL_GATHER &&
+                (!contracts || module_has_label(module, collective, "again="));
+    return once && strcmp(tally_axes(module, collective, axes), step->model.windowed[0]) == 0
+               ? OVERLAP_NAIVE
+               : step->way[collective];
 }
 
 /* Only loops have permutes. */
@@ -368,36 +373,13 @@ static int choose(struct model_step *step, const struct model_step_timer *timer,
     return code;
 }
 
-/* Is it a gather that is not recomputed, before a product that contracts the gathered dim? */
-static bool is_contracted(const struct module *base, int32_t gather)
-{
-    static const enum attribute_key contract[] = {ATTR_LHS_CONTRACTING, ATTR_RHS_CONTRACTING};
-    int gathered = (int)module_number(base, gather, ATTR_DIMENSIONS, 0), count;
-    bool again = module_has_label(base, gather, "again=\"true\"");
-    for (int32_t at = gather + 1; at < base->instructions && !again; at++)
-        for (int side = 0; side < 2 && module_at(base, at)->opcode == HLO_DOT; side++) {
-            const int64_t *dim = module_numbers(base, at, contract[side], &count);
-            if (module_operand(base, at, side) == gather)
-                return module_dim_in(dim, count, gathered) >= 0;
-        }
-    return false;
-}
-
-static bool is_windowed(const struct model_step *step, int32_t at)
-{
-    char axes[TALLY_AXES];
-    tally_axes(&step->base, at, axes);
-    if (strcmp(axes, step->model.windowed[0]) != 0)
-        return strcmp(axes, step->model.windowed[1]) == 0;
-    return !step->model.contracted || module_at(&step->base, at)->opcode != HLO_ALL_GATHER ||
-           is_contracted(&step->base, at);
-}
-
 static void set_windowed(struct model_step *step)
 {
+    char axes[TALLY_AXES];
     for (int32_t at = 0; at < step->base.instructions; at++)
-        if (is_collective(step, at) && is_windowed(step, at))
-            step->way[at] = OVERLAP_BIDI;
+        for (int i = 0; i < 2 && is_collective(step, at); i++)
+            if (strcmp(tally_axes(&step->base, at, axes), step->model.windowed[i]) == 0)
+                step->way[at] = OVERLAP_BIDI;
     snprintf(step->strategy, sizeof step->strategy, "xla");
 }
 

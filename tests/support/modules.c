@@ -166,10 +166,11 @@ double module_executed(const struct module *m, enum opcode opcode, double *flops
     return times;
 }
 
-enum overlap_way one_way(void *context, const struct module *module, int32_t collective)
+enum overlap_way one_way(void *context, const struct module *module, int32_t collective, bool contracts)
 {
     (void)module;
     (void)collective;
+    (void)contracts;
     return *(const enum overlap_way *)context;
 }
 

@@ -25,6 +25,6 @@ void module_file_comes_back(const char *path);
 /* Executions of an opcode, the FLOPs of the matmuls, and executions of what has no known cost. */
 double module_executed(const struct module *m, enum opcode opcode, double *flops, double *uncosted);
 /* For overlap_options: all loops are written one way, that which `context` points to. */
-enum overlap_way one_way(void *context, const struct module *module, int32_t collective);
+enum overlap_way one_way(void *context, const struct module *module, int32_t collective, bool contracts);
 
 #endif
