@@ -112,21 +112,25 @@ static bool are_alike(const struct combine *c, int32_t a, int32_t b)
     return alike && left->block == right->block && (left->later == right->later || c->ordered[left->block]);
 }
 
-/* Puts one into the first bundle, of those from `first` on, that is like it and has room for it. */
+/* Puts one into the first bundle, of those from `first` on, that is like it and has room for it. Without a limit there is only
+ * one, which is near. */
 static void join(struct combine *c, int32_t first, int32_t one, double most_bytes)
 {
     struct place *own = place_of(c, one);
     own->bytes = shape_bytes(c->edit.from, module_at(c->edit.from, one)->shape);
-    for (int32_t at = first; at < one; at++) {
-        struct place *place = place_of(c, at);
-        if (place->bytes == 0 || place->bytes + own->bytes > most_bytes || !are_alike(c, at, one))
-            continue;
-        place->bytes += own->bytes;
-        place->bundle = own->bundle = at;
-        place->until = one;
-        own->bytes = 0;
-        return;
+    int32_t into = one;
+    for (int32_t at = one - 1; at >= first && (into == one || most_bytes < INFINITY); at--) {
+        double bytes = place_of(c, at)->bytes;
+        if (bytes > 0 && bytes + own->bytes <= most_bytes && are_alike(c, at, one))
+            into = at;
     }
+    if (into == one)
+        return;
+    struct place *place = place_of(c, into);
+    place->bytes += own->bytes;
+    place->bundle = own->bundle = into;
+    place->until = one;
+    own->bytes = 0;
 }
 
 static int find_sums(struct combine *c, struct status *st)
@@ -243,8 +247,7 @@ static void write_element(struct combine *c, int32_t all, int i, int32_t shape, 
     edit_push(&c->edit, all);
     int32_t one = edit_add(&c->edit, HLO_GET_TUPLE_ELEMENT, turned ? NULL : name, shape, 1);
     module_attribute(c->edit.to, ATTR_INDEX, &(int64_t){i}, 1);
-    if (module_at(from, gather)->opcode != HLO_ALL_GATHER) /* it is part of the backward pass */
-        edit_attribute(&c->edit, gather, ATTR_FRONTEND_ATTRIBUTES);
+    label_bundle(c, &gather, 1);
     edit_replace(&c->edit, gather, turn(c, one, dim, dim_of(from, gather), name));
 }
 
