@@ -6,6 +6,7 @@
 #include "compile/lower_own.h"
 #include "engine/timing.h"
 #include "hlo/communication.h"
+#include "hlo/ragged_rows.h"
 #include "program/resource.h"
 
 int32_t lower_collective_in(const struct module *module, int32_t instruction)
@@ -27,7 +28,7 @@ double lower_collective_bytes(const struct module *module, int32_t instruction, 
     case HLO_ALL_TO_ALL: /* of all chips together */
         return bytes * chips;
     case HLO_RAGGED_ALL_TO_ALL: /* over all pairs; else only the first operand is data */
-        if (lower_has_rows(module, instruction))
+        if (ragged_rows_known(module, instruction))
             return lower_ragged_bytes(module, instruction);
         return bytes * chips;
     default:
@@ -100,7 +101,7 @@ int lower_exchange_bytes(const struct lower *lower, int32_t instruction, const s
     if (lower->placement->cores == 1 || layout->together > 1)
         return 0;
     *bytes = lower_collective_bytes(lower->module, instruction, layout->devices);
-    if (lower_has_rows(module, instruction))
+    if (ragged_rows_known(module, instruction))
         code = lower_ragged_most(lower, instruction, bytes, st);
     else if (whole == HLO_ALL_TO_ALL || whole == HLO_RAGGED_ALL_TO_ALL) /* of all devices together */
         *bytes /= layout->devices;
@@ -169,7 +170,7 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
 {
     const struct layout *layout;
     enum opcode whole = communication_kind(lower->module, instruction);
-    bool rows = lower_has_rows(lower->module, instruction), ragged = whole == HLO_RAGGED_ALL_TO_ALL;
+    bool rows = ragged_rows_known(lower->module, instruction), ragged = whole == HLO_RAGGED_ALL_TO_ALL;
     double exchanged_bytes = 0;
     int64_t *pair = NULL;
     int code = lower_layout(lower, instruction, &layout, st);

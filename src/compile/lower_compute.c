@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "hlo/ragged_rows.h"
 
 /* The number in an instruction's label, or in that of the conditional around it; -1 if none. */
 int walker_label(const struct walker *w, int32_t instruction, const char *key)
@@ -173,7 +174,7 @@ static int find_taken(struct walker *w, int32_t instruction, struct taken *taken
     taken->hbm_Bps = 0;
     if (options->products_only && !cost.product && taken->time.basis != BASIS_GIVEN)
         taken->time.seconds = 0;
-    if (code == 0 && taken->time.basis != BASIS_GIVEN && lower_has_rows(w->module, instruction)) {
+    if (code == 0 && taken->time.basis != BASIS_GIVEN && ragged_rows_known(w->module, instruction)) {
         double *each = malloc((size_t)w->program->slice->chips * sizeof *each);
         struct ragged_time longest = {0};
         code =

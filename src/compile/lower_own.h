@@ -41,9 +41,6 @@ bool lower_layers_settle(const struct lower *lower, const struct trace *trace, d
 
 /* Instructions whose rows differ from device to device, as their labels say (hlo/ragged_rows.h). */
 
-/* Does it have different rows on each device? */
-bool lower_has_rows(const struct module *module, int32_t instruction);
-
 /* The time of a ragged-dot on each chip: seconds[chips of the slice], 0 on chips without a device, the
  * slowest device's on chips with several; and the longest, with its bound. */
 struct ragged_time {

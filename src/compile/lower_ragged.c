@@ -6,11 +6,6 @@
 
 #include "hlo/ragged_rows.h"
 
-bool lower_has_rows(const struct module *module, int32_t instruction)
-{
-    return module_has_label(module, instruction, RAGGED_ROWS_LABEL "=");
-}
-
 /* The rows of an instruction; all equal if the options say so, and a remainder goes to the first ones. */
 static int read_rows(const struct lower *lower, int32_t instruction, int each, struct ragged_rows *rows,
                      struct status *st)

@@ -22,6 +22,12 @@ struct ragged_rows {
 int ragged_rows_init(struct ragged_rows *rows, int devices, int each, struct status *st);
 void ragged_rows_free(struct ragged_rows *rows);
 
+/* Does an instruction have such a label? */
+static inline bool ragged_rows_known(const struct module *module, int32_t instruction)
+{
+    return module_has_label(module, instruction, RAGGED_ROWS_LABEL "=");
+}
+
 /* The rows of an instruction; row is NULL if it has no such label. Fails unless the label has `devices` times
  * `each` whole numbers. */
 int ragged_rows_of(const struct module *module, int32_t instruction, int each, struct ragged_rows *rows,

@@ -113,8 +113,8 @@ int module_options_apply(const struct point *point, const struct module *module,
 {
     bool open = false;
     for (int32_t at = 0; at < module->instructions; at++)
-        open = open || (module_at(module, at)->opcode == HLO_RAGGED_ALL_TO_ALL &&
-                        !module_has_label(module, at, RAGGED_ROWS_LABEL "="));
+        open = open ||
+               (module_at(module, at)->opcode == HLO_RAGGED_ALL_TO_ALL && !ragged_rows_known(module, at));
     if (point->work.ragged && !open)
         return status_fail(st, STATUS_INPUT,
                            "--ragged does not apply: there is no ragged all-to-all of unknown sizes");
