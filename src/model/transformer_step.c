@@ -137,8 +137,14 @@ static struct tensor run_blocks(struct transformer_step *s, const struct tensor 
     return y;
 }
 
+/* Is the gradient of a weight taken? That of the embedding follows from x, if that is asked for. */
+static bool is_taken(const struct held *held, const struct tensor *x)
+{
+    return held->weight.dims && !(x && held->id == WEIGHT_EMBED);
+}
+
 /* Adds the gradients of all weights, and of x unless it is NULL, to those of earlier micro-batches; after the last one
- * they are summed over devices. If x comes from the embedding, that has none yet. */
+ * they are summed over devices. */
 static void backward(struct transformer_step *s, const struct tensor *out, int32_t seed, struct tensor *x)
 {
     int n = held_count(s->t), asked = 0;
@@ -150,7 +156,7 @@ static void backward(struct transformer_step *s, const struct tensor *out, int32
     }
     for (int i = 0; i < n; i++) {
         const struct held *held = &s->held[i];
-        if (held->weight.dims && !(x && held->id == WEIGHT_EMBED))
+        if (is_taken(held, x))
             gradient[asked++] = (struct gradient){.value = last ? held->whole : held->parts,
                                                   .before = s->micro > 0 ? held->gradient : -1,
                                                   .part_of = held->parts};
@@ -161,7 +167,7 @@ static void backward(struct transformer_step *s, const struct tensor *out, int32
     if (x)
         x->value = gradient[asked].made;
     for (int i = n - 1; i >= 0; i--)
-        if (s->held[i].weight.dims && !(x && s->held[i].id == WEIGHT_EMBED))
+        if (is_taken(&s->held[i], x))
             s->held[i].gradient = gradient[--asked].made;
     free(gradient);
 }
@@ -190,8 +196,9 @@ static void run_whole(struct transformer_step *s)
     y = run_blocks(s, &x);
     loss = step_loss(s, &y, &targets);
     add_output(s, "loss", &loss);
-    backward(s, &loss, -1, step_sums_table(s) ? &x : NULL);
-    if (step_sums_table(s))
+    const bool sums = step_sums_table(s);
+    backward(s, &loss, -1, sums ? &x : NULL);
+    if (sums)
         step_sum_table(s, tokens.value, x.value);
 }
 
