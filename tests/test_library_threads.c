@@ -5,8 +5,8 @@
 
 #include "suite.h"
 
-/* A process forked beside other threads may inherit a lock that AddressSanitizer holds, and wait for it until its time is up. */
-#ifdef __SANITIZE_ADDRESS__
+/* A process forked beside other threads may inherit a lock that a sanitizer holds, and wait for it until its time is up. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { FORKED = 0 };
 #else
 enum { FORKED = 2 };
