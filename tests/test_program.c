@@ -285,6 +285,44 @@ static void remembers_faults(void)
     program_free(&program);
 }
 
+/* Ops 1 and 2, of two stages, of which one is a loop's permutes, are copied twice: op 1 waits for op 0, which is not copied, so
+ * its copy waits for the op given, or for none; op 2 waits for op 1, and its copy for the copy. One that stands for 3 does not
+ * do so again. */
+static void repeats_ops(void)
+{
+    struct slice slice = ring_of_5();
+    struct program program;
+    write(&program, &slice);
+    program_stage_permutes(&program, program.op[2].stage);
+    program.op[1].times = 3;
+    CU_ASSERT_EQUAL(program_repeat(&program, 1, 3, 2, -1, "all-gather.3"), 3);
+    CU_ASSERT_EQUAL(program_repeat(&program, 1, 3, -1, 0, NULL), 5);
+    CU_ASSERT_EQUAL(program.ops, 7);
+    CU_ASSERT_EQUAL(program.stages, 4);
+    const int32_t wait[] = {2, 3, -1, 5}, stage[] = {2, 3, 0, 0};
+    for (int o = 3; o < program.ops; o++) {
+        const struct op *copy = &program.op[o], *of = &program.op[2 - o % 2];
+        CU_ASSERT_EQUAL(copy->kind, of->kind);
+        CU_ASSERT_EQUAL(copy->where, of->where);
+        CU_ASSERT_EQUAL(copy->step, of->step);
+        CU_ASSERT_EQUAL(copy->amount.each, of->amount.each);
+        CU_ASSERT_EQUAL(copy->stage, stage[o - 3]);
+        CU_ASSERT_EQUAL(copy->times, 0);
+        CU_ASSERT_EQUAL(copy->afters, wait[o - 3] < 0 ? 0 : of->afters);
+        for (int a = 0; a < copy->afters; a++) {
+            CU_ASSERT_EQUAL(program.after[copy->first_after + a].op, wait[o - 3]);
+            CU_ASSERT_EQUAL(program.after[copy->first_after + a].kind,
+                            program.after[of->first_after + a].kind);
+        }
+    }
+    CU_ASSERT_STRING_EQUAL(program.stage[2].name, "all-gather.3");
+    CU_ASSERT_STRING_EQUAL(program.stage[3].name, "all-gather.3");
+    CU_ASSERT_FALSE(program.stage[2].permutes);
+    CU_ASSERT_TRUE(program.stage[3].permutes);
+    program_free(&program);
+    slice_free(&slice);
+}
+
 static void dumps(void)
 {
     static const char want[] =
@@ -309,4 +347,4 @@ static void dumps(void)
 SUITE("program", TEST(keeps_equal_parts_once), TEST(joins_are_made_for_several_ops_only),
       TEST(finds_every_route_again), TEST(routes_of_all_are_those_of_each), TEST(answers_questions),
       TEST(counts_elements_of_views), TEST(refuses_what_is_not_sound), TEST(what_moves_is_paid_for),
-      TEST(remembers_faults), TEST(dumps))
+      TEST(remembers_faults), TEST(repeats_ops), TEST(dumps))

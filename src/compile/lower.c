@@ -42,7 +42,7 @@ void lower_free(struct lower *lower)
     free(lower->written);
     free(lower->layout);
     free(lower->share);
-    free(lower->permute);
+    free(lower->known);
     free(lower->turn);
     *lower = (struct lower){0};
 }
@@ -54,7 +54,7 @@ int lower_append(struct lower *lower, struct program *program, int32_t before, i
     lower->program = *program;
     forget_loops(lower);
     lower->off_frac = -1;
-    lower->items = lower->choices = lower->permutes = lower->turns = lower->queued = 0;
+    lower->items = lower->choices = lower->knowns = lower->turns = lower->queued = 0;
     int code = lower_walk(lower, before, after, st);
     *program = lower->program;
     if (program != &lower->program)

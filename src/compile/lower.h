@@ -129,21 +129,13 @@ struct lowered_choice {
 };
 
 struct lowered_share; /* lower_own.h */
+struct lowered_ops;
 
 /* The share of a model's time that the differences of its layers may add up to, for all that are left out. That is mostly too
  * much: of 49 steps of Llama on 64 to 512 chips that share links unevenly, with gathers 0 to 2 layers ahead, the time was off
  * by 0.004 % in the median and 0.13 % in the worst (with 1e-3, which takes twice as many layers: 0.003 % and 0.12 %). But
  * chips that keep in step may still fall out of it later: 0.19 % has been seen. */
 #define LOWER_OFF_FRAC 2.5e-3
-
-/* Pairs of devices of one or more permutes, and the ops that send between them: [first_op, inside_op) over links,
- * [inside_op, end_op) within chips. */
-struct lowered_permute {
-    int32_t first, count; /* the pairs: module.number[first .. first + count) */
-    enum module_ids ids;
-    int together; /* devices of a chip for which an op sends */
-    int32_t first_op, inside_op, end_op;
-};
 
 enum { LOWER_ID_MODES = 4 }; /* of enum module_ids */
 struct lower {
@@ -166,8 +158,9 @@ struct lower {
     size_t layouts;
     struct lowered_share *share;
     int32_t shares, shares_room;
-    struct lowered_permute *permute; /* of the program that is being written */
-    int32_t permutes, permutes_room;
+    struct lowered_ops *known; /* of the program that is being written */
+    int32_t knowns, knowns_room;
+    int32_t latest; /* the one whose ops, or copies of them, were written last; -1: none */
     struct lowered_turn *turn;
     int32_t turns;
     /* Set by lower_settle(): the share of the time, in the first run since the last build, that the differences of layers add

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Describes a collective instruction for the builders: its bytes, chips and rings. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "compile/lower_own.h"
 #include "engine/timing.h"
 #include "hlo/communication.h"
@@ -205,8 +207,7 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     return code;
 }
 
-static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
-                 struct status *st)
+static int build(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st)
 {
     char name[STAGE_NAME];
     struct collective_spec spec = {.all_to_all = lower->options->all_to_all,
@@ -216,7 +217,7 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
                                    .timing_only = true};
     *after = before;
     if (communication_kind(lower->module, instruction) == HLO_COLLECTIVE_PERMUTE)
-        return lower_permute(&(struct permute){lower, instruction, stage, before, &spec,
+        return lower_permute(&(struct permute){lower, instruction, before, &spec,
                                                lower_collective_bytes(lower->module, instruction, 1)},
                              after, st);
     int kind = lower_kind_of(lower, instruction, st);
@@ -232,12 +233,11 @@ int lower_collective_time(struct lower *lower, int32_t collective, int32_t besid
                           double *links_s, struct status *st)
 {
     struct program own = lower->program;
-    int32_t permutes = lower->permutes, after;
-    lower->permutes = 0;
+    int32_t after;
     program_init(&lower->program, lower->placement->slice);
-    int code = build(lower, collective, -1, -1, &after, st);
+    int code = build(lower, collective, -1, &after, st);
     if (code == 0 && beside >= 0)
-        code = build(lower, beside, -1, -1, &after, st);
+        code = build(lower, beside, -1, &after, st);
     if (code == 0)
         code = program_close(&lower->program, st);
     if (code == 0)
@@ -246,8 +246,57 @@ int lower_collective_time(struct lower *lower, int32_t collective, int32_t besid
         *links_s = lower_links_s(&lower->program, 0);
     program_free(&lower->program);
     lower->program = own;
-    lower->permutes = permutes;
     return code;
+}
+
+/* What a collective has in common with those that have the same ops. False if others may have others: rows that differ, and
+ * schedules chosen for one collective. */
+static bool classify(const struct lower *lower, int32_t instruction, int64_t like[LOWERED_CLASS],
+                     struct status *st)
+{
+    const struct module *module = lower->module;
+    enum opcode whole = communication_kind(module, instruction);
+    const struct attribute *pairs = module_find(module, instruction, ATTR_SOURCE_TARGET_PAIRS);
+    bool permute = whole == HLO_COLLECTIVE_PERMUTE;
+    like[0] = whole;
+    like[1] = permute ? pairs->first : slot_of(module, instruction);
+    like[2] = permute ? pairs->count : 0;
+    like[3] = permute ? (int)module_ids_of(module, instruction) : lower_kind_of(lower, instruction, st);
+    like[4] = (int64_t)lower_collective_bytes(module, instruction, 1);
+    like[5] = (int64_t)communication_in_bytes(module, instruction);
+    return permute || (lower_by_schedule(lower, instruction) && !ragged_rows_known(module, instruction));
+}
+
+/* Copies the ops of a collective like this one, or writes them. Ops that waited for none before cannot wait for one. */
+static int write_ops(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
+                     struct status *st)
+{
+    struct program *program = &lower->program;
+    struct lowered_ops own = {.first = program->ops, .links_s = NAN};
+    char name[STAGE_NAME];
+    int32_t k = 0;
+    if (!classify(lower, instruction, own.like, st))
+        return build(lower, instruction, before, after, st);
+    while (k < lower->knowns && (memcmp(lower->known[k].like, own.like, sizeof own.like) != 0 ||
+                                 (before >= 0 && program->op[lower->known[k].first].afters == 0)))
+        k++;
+    if (k < lower->knowns) {
+        const struct lowered_ops *known = &lower->known[k];
+        own.first = program_repeat(program, known->first, known->end, before, stage,
+                                   lower_name(lower->module, instruction, name));
+        *after = known->after + own.first - known->first;
+    } else {
+        int code = build(lower, instruction, before, after, st);
+        if (code < 0 || program->ops == own.first)
+            return code;
+        if (!GROW(lower->known, lower->knowns, lower->knowns_room))
+            return status_nomem(st);
+        own.end = program->ops;
+        own.after = *after;
+        lower->known[lower->knowns++] = own;
+    }
+    lower->latest = k;
+    return program_close(program, st);
 }
 
 int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
@@ -261,6 +310,6 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, in
     if (lower->options->least) /* lower_least_estimate() says how long it waits */
         *after = lower_exchange(lower, instruction, WHERE_ALL, (struct exchange){0}, before);
     else
-        code = build(lower, instruction, stage, before, after, st);
+        code = write_ops(lower, instruction, stage, before, after, st);
     return code < 0 ? status_prefix(st, "%s: ", module_name_at(module, instruction)) : 0;
 }

@@ -185,9 +185,9 @@ static int append_permute(struct walker *w, int32_t permute, struct step_labels 
     int code = lower_collective(w->lower, permute, stage, before, after, w->st);
     if (code == 0 && one && w->program->ops > first)
         walker_wait(w, waits);
-    for (int32_t op = first; op < w->program->ops && code == 0 && stage >= 0; op++) {
-        w->program->op[op].stage = stage;
-        w->program->op[op].step = step.step;
+    for (int32_t op = first; op < w->program->ops && code == 0; op++) {
+        w->program->op[op].stage = stage < 0 ? w->program->op[op].stage : stage;
+        w->program->op[op].step = stage < 0 ? 0 : step.step;
     }
     return code;
 }
@@ -253,21 +253,6 @@ static void add_load(const struct program *program, struct route route, double b
     }
 }
 
-/* What a chip sends in the ops from one on that take the same table of routes; 0 if one of [first, o) has counted them. */
-static double bytes_by_table(const struct program *program, int32_t first, int32_t o)
-{
-    const struct op *op = program->op;
-    double bytes = 0;
-    for (int32_t i = first; i < program->ops; i++) {
-        if (op[i].kind != OP_SEND || op[i].towards.table != op[o].towards.table || op[i].where != op[o].where)
-            continue;
-        if (i < o)
-            return 0;
-        bytes += op[i].amount.each;
-    }
-    return bytes;
-}
-
 double lower_links_s(const struct program *program, int32_t first)
 {
     const struct slice *slice = program->slice;
@@ -277,13 +262,10 @@ double lower_links_s(const struct program *program, int32_t first)
         if (op->kind != OP_SEND)
             continue;
         bool alike = op->towards.table == NO_TABLE;
-        double each = alike ? op->amount.each * share_of(program, op)
-                            : bytes_by_table(program, first, o) / slice->chips;
-        for (int chip = 0; each > 0 && chip < (alike ? 1 : slice->chips); chip++) {
-            if (!alike && !op_takes_part(program, op, chip))
-                continue; /* it has no route */
-            add_load(program, op_route(program, op, chip), each, alike, load);
-        }
+        double each = op->amount.each * (alike ? share_of(program, op) : 1.0 / slice->chips);
+        for (int chip = 0; each > 0 && chip < (alike ? 1 : slice->chips); chip++)
+            if (alike || op_takes_part(program, op, chip)) /* else it has no route */
+                add_load(program, op_route(program, op, chip), each, alike, load);
     }
     for (int i = 0; i < 2 * SLICE_AXES; i++)
         most = fmax(most, load[i / 2][i % 2]);
@@ -292,16 +274,17 @@ double lower_links_s(const struct program *program, int32_t first)
 
 /* The delay of the queue by a concurrent collective; where its sends are not known, its lower bound. For the permutes of a
  * loop, the cost is in the smaller products. */
-static int find_delay(const struct walker *w, int32_t instruction, int32_t first, double *delay_s)
+static int find_delay(struct walker *w, int32_t instruction, int32_t first, double *delay_s)
 {
-    double frac = w->lower->options->contention_frac, busy_s = 0;
+    double frac = w->lower->options->contention_frac, busy_s = 0, own_s = NAN;
+    double *links_s = w->lower->latest < 0 ? &own_s : &w->lower->known[w->lower->latest].links_s;
     const struct opcode_info *info = opcode_info(module_at(w->module, instruction)->opcode);
     bool beside = info->class == CLASS_START && info->whole != HLO_COLLECTIVE_PERMUTE;
     int code = 0;
     if (frac > 0 && beside && w->lower->options->least)
         code = lower_least_links(w->lower, lower_collective_in(w->module, instruction), &busy_s, w->st);
     else if (frac > 0 && beside)
-        busy_s = lower_links_s(w->program, first);
+        busy_s = *links_s = isnan(*links_s) ? lower_links_s(w->program, first) : *links_s;
     *delay_s = frac * busy_s;
     return code;
 }
@@ -320,6 +303,7 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
     if (collective != instruction)
         step = walker_step(w, collective);
     int code = 0;
+    w->lower->latest = -1;
     if (collective < 0)
         value->op = walker_copy(w, instruction, &waits);
     else

@@ -60,11 +60,10 @@ int lower_ragged_most(const struct lower *lower, int32_t instruction, double *by
 /* Bytes that all devices send; negative without a label. */
 double lower_ragged_bytes(const struct module *module, int32_t instruction);
 
-/* A permute that is being written. It may be of a stage that there is already (-1: it makes one of its own), and waits for
- * `before`. */
+/* A permute that is being written, and waits for `before`. */
 struct permute {
     struct lower *lower;
-    int32_t instruction, stage, before;
+    int32_t instruction, before;
     struct collective_spec *spec;
     double bytes; /* of a device */
 };
@@ -99,6 +98,14 @@ struct lowered_share {
     int64_t bytes;
     struct collective_spec way; /* as collective_go_like() takes it */
     bool one_ring;              /* through all chips of a box */
+};
+
+/* The ops of a collective in the program that is being written, copies of which are another one like it. */
+enum { LOWERED_CLASS = 6 };
+struct lowered_ops {
+    int64_t like[LOWERED_CLASS]; /* what those have in common that have such ops */
+    int32_t first, end, after;
+    double links_s; /* lower_links_s(); NaN: not asked for yet */
 };
 
 /* Sets the schedule of a spec: kind, rings, parts. On entry it has the requested kind and the rings of its

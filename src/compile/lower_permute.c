@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "compile/lower_own.h"
 
 /* Where chips send by pairs of devices. Where all devices of a chip that send do so to one chip, and as many do on each chip,
@@ -87,87 +86,32 @@ static int find_pairs(const struct lower *lower, int32_t instruction, struct gro
     return code;
 }
 
-/* Writes a permute from its pairs, and records its ops for later permutes with the same pairs. */
-static int write_first(const struct permute *p, struct lowered_permute *made, struct status *st)
+int lower_permute(const struct permute *p, int32_t *after, struct status *st)
 {
     struct lower *lower = p->lower;
     struct groups pairs = {0};
     struct cores_pairs between = {0};
     struct program *program = &lower->program;
     char name[STAGE_NAME];
-    int32_t after;
+    int32_t first = program->ops, last;
     p->spec->name = lower_name(lower->module, p->instruction, name);
     int code = find_pairs(lower, p->instruction, &pairs, st);
     if (code == 0)
         code = cores_pairs_init(&between, lower->placement, &pairs, st);
-    made->together = between.together;
-    made->first_op = program->ops;
     for (int part = 0; part < between.parts && code == 0; part++) {
         p->spec->target = between.target + (size_t)part * (size_t)lower->placement->slice->chips;
-        p->spec->elements = (int64_t)(p->bytes * made->together);
-        code = collective_of(COLLECTIVE_PERMUTE)->build(p->spec, program, p->before, &after, st);
+        p->spec->elements = (int64_t)(p->bytes * between.together);
+        code = collective_of(COLLECTIVE_PERMUTE)->build(p->spec, program, p->before, &last, st);
     }
-    made->inside_op = program->ops;
     if (code == 0 && between.inside)
         lower_exchange(lower, p->instruction, program_mask(program, between.inside),
                        (struct exchange){p->spec->setup_s, 2 * p->bytes}, p->before);
-    made->end_op = program->ops;
     free(between.target);
     free(between.inside);
     groups_free(&pairs);
-    if (code < 0 || made->end_op == made->first_op) /* no device sends */
-        return code;
-    if (!GROW(lower->permute, lower->permutes, lower->permutes_room))
-        return status_nomem(st);
-    lower->permute[lower->permutes++] = *made;
-    return 0;
-}
-
-static int32_t own_stage(struct lower *lower, int32_t instruction)
-{
-    char name[STAGE_NAME];
-    int32_t stage = program_stage(&lower->program, lower_name(lower->module, instruction, name));
-    program_stage_permutes(&lower->program, stage);
-    return stage;
-}
-
-/* Writes the same ops once more, with other bytes. */
-static void write_again(const struct permute *p, const struct lowered_permute *known)
-{
-    int32_t stage = p->stage < 0 ? own_stage(p->lower, p->instruction) : p->stage;
-    struct program *program = &p->lower->program;
-    for (int32_t o = known->first_op; o < known->end_op && program->error == 0; o++) {
-        struct op op = program->op[o];
-        bool inside = o >= known->inside_op;
-        op.stage = stage;
-        op.step = 0;
-        op.times = 0;
-        op.amount = amount_of(inside ? 2 * p->bytes : (double)(int64_t)(p->bytes * known->together));
-        op.setup_s = p->spec->setup_s;
-        program_add(program, op);
-        program_wait(program, p->before);
-    }
-}
-
-int lower_permute(const struct permute *p, int32_t *after, struct status *st)
-{
-    struct lower *lower = p->lower;
-    const struct attribute *pairs = module_find(lower->module, p->instruction, ATTR_SOURCE_TARGET_PAIRS);
-    struct lowered_permute own = {.first = pairs ? pairs->first : 0,
-                                  .count = pairs ? pairs->count : 0,
-                                  .ids = module_ids_of(lower->module, p->instruction)};
-    const struct lowered_permute *known = lower->permute, *end = known + lower->permutes;
-    while (known < end && (known->first != own.first || known->count != own.count || known->ids != own.ids))
-        known++; /* steps of a loop share their pairs (loop_permute()) */
-    int32_t first = lower->program.ops;
-    int code = 0;
-    if (known < end)
-        write_again(p, known);
-    else
-        code = write_first(p, &own, st);
-    if (code == 0 && lower->program.ops > first)
-        *after = program_join_since(&lower->program, first, WHERE_ALL, lower->program.op[first].stage);
-    return code < 0 ? code : program_close(&lower->program, st);
+    if (code == 0 && program->ops > first)
+        *after = program_join_since(program, first, WHERE_ALL, program->op[first].stage);
+    return code < 0 ? code : program_close(program, st);
 }
 
 double lower_remote_bytes(const struct module *module, int32_t instruction)
@@ -183,5 +127,5 @@ int lower_remote(struct lower *lower, int32_t instruction, int32_t before, int32
         .elem_bytes = 1, .routes = 1, .setup_s = lower->options->setup_s, .timing_only = true};
     double bytes = lower_remote_bytes(lower->module, instruction);
     *after = before;
-    return lower_permute(&(struct permute){lower, instruction, -1, before, &spec, bytes}, after, st);
+    return lower_permute(&(struct permute){lower, instruction, before, &spec, bytes}, after, st);
 }

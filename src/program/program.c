@@ -181,6 +181,28 @@ int32_t program_follow(struct program *program, int32_t followers)
     return program->ops - 1;
 }
 
+int32_t program_repeat(struct program *program, int32_t first, int32_t end, int32_t before, int32_t stage,
+                       const char *name)
+{
+    int32_t start = program->ops, of = -1, own = stage;
+    for (int32_t o = first; o < end && !program->error; o++) {
+        struct op op = program->op[o];
+        if (stage < 0 && op.stage != of) {
+            of = op.stage;
+            own = program_stage(program, name);
+            program->stage[own].permutes = program->stage[of].permutes;
+        }
+        int32_t copy = program_add(program, op);
+        program->op[copy].stage = own;
+        program->op[copy].times = 0;
+        for (int32_t a = op.first_after; a < op.first_after + op.afters; a++) {
+            int32_t after = program->after[a].op;
+            program_after(program, after < first ? before : after + start - first, program->after[a].kind);
+        }
+    }
+    return start;
+}
+
 int32_t program_join(struct program *program, int32_t where, int32_t stage)
 {
     return program_add(program, (struct op){.kind = OP_SEND,

@@ -267,6 +267,12 @@ void program_wait(struct program *program, int32_t op);
  * the amounts are written. */
 int32_t program_follow(struct program *program, int32_t followers);
 
+/* Appends copies of the ops from `first` until `end`, which wait for each other as those do, and for `before` where those
+ * wait for earlier ops. They belong to `stage`; if it is negative, to new stages of this name, one for each of those. Returns
+ * the index of the first. */
+int32_t program_repeat(struct program *program, int32_t first, int32_t end, int32_t before, int32_t stage,
+                       const char *name);
+
 /* A join stands for several ops: it is a send of no links, no bytes and no time that ends when all ops it
  * waits for have ended. So a piece of a program always begins after one op and ends with one op.
  * program_join() appends a join that waits for nothing yet. The other two functions return an op that ends
