@@ -130,6 +130,14 @@ late_s = float(next(line for line in said.split("\n") if line.startswith("r,")).
 if not near(late_s * 1e6, 4 * (1 + 32768 / 45e3)):
     faults.append("the sum that one is late for takes %g s" % late_s)
 
+# A permute that names no pairs sends nothing
+with tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
+    file.write("HloModule m, num_partitions=4\nENTRY e {\n  p = f32[105] parameter(0)\n  ROOT c = f32[105] collective-permute(p)\n}\n")
+    file.flush()
+    said = row(file.name, "--chip", "v5e", "--slice", "2x2")
+if not said or said.rstrip("\n").split("\n")[-1].split() != ["0.00", "0.00", "0.0", "0.0", "0"]:
+    faults.append("a permute without pairs: " + repr(said))
+
 # Copies that go on beside computes hold nothing up: what holds a step up is all of its time
 llama = texts + "/programs/llama04_tp_v6e_2x4/module.hlo"
 where = ["--chip", "v6e", "--slice", "2x4"]

@@ -259,8 +259,8 @@ static bool classify(const struct lower *lower, int32_t instruction, int64_t lik
     const struct attribute *pairs = module_find(module, instruction, ATTR_SOURCE_TARGET_PAIRS);
     bool permute = whole == HLO_COLLECTIVE_PERMUTE;
     like[0] = whole;
-    like[1] = permute ? pairs->first : slot_of(module, instruction);
-    like[2] = permute ? pairs->count : 0;
+    like[1] = pairs ? pairs->first : slot_of(module, instruction);
+    like[2] = pairs ? pairs->count : 0;
     like[3] = permute ? (int)module_ids_of(module, instruction) : lower_kind_of(lower, instruction, st);
     like[4] = (int64_t)lower_collective_bytes(module, instruction, 1);
     like[5] = (int64_t)communication_in_bytes(module, instruction);
