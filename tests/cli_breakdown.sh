@@ -147,6 +147,10 @@ loops 8x16 128 '$1 == "reduce-scatter" && $3 > 14'
     fail "sums of gradients of dp=16: $("$program" run workloads/llama-8b.yaml --layers 2 --chip v5e --slice 4x4 --mesh dp=16 | grep all-reduce)"
 "$program" run workloads/steps/v3-gptj-6b.yaml | awk '$1 == "all-reduce" && $2 == "dp" { exit !($3 == 39 && $7 < 0.01 * $5) }' ||
     fail "sums of gradients ahead: $("$program" run workloads/steps/v3-gptj-6b.yaml | grep 'all-reduce  dp')"
+# Sums over the same axes have one row, whichever order tokens are sharded in: here dp before fsdp, against that of the mesh.
+sums=$("$program" run workloads/llama-8b.yaml --layers 2 --chip v5e --slice 4x4 --mesh fsdp=4,dp=4 |
+    awk '$1 == "all-reduce" && $2 ~ /^[a-z,]+$/ { print $2 }' | sort | paste -sd' ')
+[ "$sums" = "dp fsdp,dp" ] || fail "sums of fsdp=4,dp=4 are over $sums"
 # 2_async_pair.hlo, by its first lines: of 128.829 us 85.899 are hidden, 42.930 are not
 "$program" run tests/golden/hlo/2_async_pair.hlo --chip tests/golden/hlo/round.yaml --wrap all --slice 4 --ring bidi-half >"$out_file"
 grep -q '# exposed over .*: 42.93 us, 1 all-gather of 128.8 us: the chip computes for 85.9 us only while one is under way' "$out_file" ||

@@ -140,6 +140,7 @@ struct tensor tensor_sum(struct builder *b, const struct tensor *t, unsigned dim
         } else {
             sum.dim[sum.dims++] = t->dim[d];
         }
+    partial = axis_list_of_set(axis_list_set(&partial));
     sum.value = build_reduce(b, HLO_ADD, t->value, over, overs);
     sum.value = build_all_reduce(b, sum.value, &partial);
     return sum;

@@ -107,8 +107,8 @@ void step_sum_table(struct transformer_step *s, int32_t tokens, int32_t cotangen
     b->what = held->weight.name;
     tokens = s->t->whole ? tokens : build_own_block(b, tokens, &s->t->tp, 0);
     int32_t sum = build_put(b, build_convert(b, cotangent, s->t->gradients), tokens, s->t->vocabulary);
-    sum = build_own_block(b, build_all_reduce(b, sum, &s->activations.dim[0].shard), &held->weight.over,
-                          held->weight.cut);
+    struct axis_list over = axis_list_of_set(axis_list_set(&s->activations.dim[0].shard));
+    sum = build_own_block(b, build_all_reduce(b, sum, &over), &held->weight.over, held->weight.cut);
     held->gradient = build_own_block(b, sum, &held->weight.shared, held->weight.split);
 }
 
