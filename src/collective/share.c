@@ -30,11 +30,6 @@
 #include "collective/share_bound.h"
 #include "engine/timing.h"
 
-static bool rings_are_alike(const struct ring *a, const struct ring *b)
-{
-    return a->n == b->n && a->closed == b->closed && a->overlap == b->overlap;
-}
-
 static bool rings_differ(const struct collective *collective, const struct slice *slice,
                          const struct collective_spec *spec)
 {
@@ -47,7 +42,8 @@ static bool rings_differ(const struct collective *collective, const struct slice
             continue;
         if (first && slice->link)
             return true;
-        if (first && !rings_are_alike(ring, first))
+        if (first &&
+            (ring->n != first->n || ring->closed != first->closed || ring->overlap != first->overlap))
             return true;
         first = first ? first : ring;
     }

@@ -88,9 +88,8 @@ struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens
     return x;
 }
 
-bool step_sums_table(const struct transformer_step *s)
+bool transformer_sums_table(const struct transformer *t)
 {
-    const struct transformer *t = s->t;
     int dp = axis_list_size(&t->dp, &t->axes);
     bool whole = t->whole && axis_list_size(&t->tp, &t->axes) > 1;
     return dp > 1 && dp < axes_devices(&t->axes) && !whole && !t->textbook && !t->tied && !t->sharded &&

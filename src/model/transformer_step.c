@@ -196,7 +196,7 @@ static void run_whole(struct transformer_step *s)
     y = run_blocks(s, &x);
     loss = step_loss(s, &y, &targets);
     add_output(s, "loss", &loss);
-    const bool sums = step_sums_table(s);
+    const bool sums = transformer_sums_table(s->t);
     backward(s, &loss, -1, sums ? &x : NULL);
     if (sums)
         step_sum_table(s, tokens.value, x.value);
@@ -280,16 +280,22 @@ static int64_t built_layers(const struct transformer *t, const struct model_opti
  * If weights are also cut over tp, only those are gathered in loops whose gathered dim the product contracts, and none again.
  * Other weights are gathered by single collectives; their gradients are all-reduced whole and sliced if fsdp is all of a slice that
  * allows it (sums_whole), else reduce-scattered. Collectives of activations over tp are loops, too. */
+enum { LOOP_DEVICES = 32 };
+
+bool transformer_has_loops(const struct transformer *t)
+{
+    return axis_list_size(&t->fsdp, &t->axes) <= LOOP_DEVICES && axis_list_size(&t->dp, &t->axes) == 1;
+}
+
 static void choose_sums(struct transformer_step *s)
 {
-    enum { LOOP_DEVICES = 32 };
     const struct transformer *t = s->t;
     int fsdp = axis_list_size(&t->fsdp, &t->axes), tp = axis_list_size(&t->tp, &t->axes);
     if (t->textbook)
         return;
     s->model->combines_sums = true;
     s->model->contracted = tp > 1;
-    if (fsdp <= LOOP_DEVICES && axis_list_size(&t->dp, &t->axes) == 1)
+    if (transformer_has_loops(t))
         axis_list_print(&t->fsdp, &t->axes, s->model->windowed[0]);
     else if (fsdp == axes_devices(&t->axes) && s->model->options.sums_whole)
         s->b->whole_sums = axis_list_set(&t->fsdp);

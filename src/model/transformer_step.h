@@ -57,10 +57,7 @@ struct tensor step_experts(struct transformer_step *s, int64_t layer, const stru
 /* The rows of the embedding for tokens, s32[tokens] cut over dp and fsdp; and the mean cross entropy of the logits of
  * x and the targets, sharded like the tokens. */
 struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens);
-/* Where dp cuts tokens beside other axes, and there are more than 1.5 of them a word, XLA adds the cotangents of a device's rows
- * to a whole table and sums these over all devices; of ten programs it did with 2.05 or more, and not with 1.02 or less. The
- * gradient of the embedding, from the cotangent of its rows. */
-bool step_sums_table(const struct transformer_step *s);
+/* The gradient of the embedding, from the cotangent of its rows, where XLA sums whole tables. */
 void step_sum_table(struct transformer_step *s, int32_t tokens, int32_t cotangent);
 struct tensor step_loss(struct transformer_step *s, const struct tensor *x, const struct tensor *targets);
 
