@@ -4,7 +4,8 @@
  *
  * Memory is that of XLA at the peak of a training step, which is at one of three times, whichever needs most. The rule
  * and its coefficients come from compiled programs (dense, f32 weights and Adam, compute in bf16): most of 24 are
- * within 5 %; of 20 of two or three layers, whose peak is at the head or the embedding, 19 are within 5 %, one is 9 % low.
+ * within 5 %; of 22 of two to four layers, most with their peak at the head or the embedding, 19 are within 5 %, the others 7, 9
+ * and 13 % low.
  *
  * In the backward loop over the layers: parameters and the optimizer's state; the gradients of all layers, and that of
  * the head, still in the type of compute; copies of the layers' own shards in that type, as the conversion is hoisted
