@@ -75,11 +75,6 @@ static void fill_again(struct network *network, const struct group *g, int32_t t
     }
 }
 
-static int32_t flows_on(const struct network *network, int32_t link)
-{
-    return network->link[link].singles + network->bundle[link].crossings;
-}
-
 /* Brings the links of a group to the state at which filling starts (g->from), writes the watched links that
  * may get full to network->heap, in any order, and returns their number. Links that got full below that level
  * keep their state. */
@@ -89,7 +84,7 @@ static int32_t fill_start(struct network *network, struct group *g, double *leve
     for (int32_t i = 0; i < g->busies;) {
         struct fill *fill = &network->fill[g->busy[i]];
         fill->left_Bps = network->map->Bps[g->busy[i]];
-        fill->open = flows_on(network, g->busy[i]);
+        fill->open = network->link[g->busy[i]].singles + network->bundle[g->busy[i]].crossings;
         fill->busy = fill->open > 0;
         if (fill->busy)
             i++;

@@ -310,20 +310,15 @@ static int load_platform(const struct lanes *lanes, struct status *st)
     return code;
 }
 
-/* SimGrid treats instants closer than this as one. It must be above the rounding error of the last instant,
- * or an event may be skipped and never happen, and far below the allowed difference of engines: it is 2^10
- * rounding units (2^-52) of the program's time. */
-static double precision_s(double expected_s)
-{
-    return ldexp(expected_s > 0 ? expected_s : 1, -42);
-}
-
 /* The settings that make SimGrid's network the model of program.h: no TCP, no reverse traffic, plain max-min
- * shares; small stacks, since every flow of an all-to-all has one. */
+ * shares; small stacks, since every flow of an all-to-all has one. Instants closer than the precision are one. It must be above the
+ * rounding error of the last instant, or an event may be skipped and never happen, and far below the allowed difference of engines:
+ * it is 2^10 rounding units (2^-52) of the program's time. */
 static void configure(double expected_s)
 {
     char precision[64];
-    snprintf(precision, sizeof precision, "--cfg=surf/precision:%.3g", precision_s(expected_s));
+    snprintf(precision, sizeof precision, "--cfg=surf/precision:%.3g",
+             ldexp(expected_s > 0 ? expected_s : 1, -42));
     char *argv[] = {"icisim",
                     "--log=root.thres:critical",
                     "--cfg=network/model:CM02",

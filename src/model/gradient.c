@@ -115,12 +115,6 @@ static struct vjp_part sum_parts(struct vjp *vjp, int32_t value, unsigned keep)
     return total;
 }
 
-/* Does it only repeat or rename elements? Sums over devices wait until such instructions are passed. */
-static bool passes(enum opcode opcode)
-{
-    return opcode == HLO_BROADCAST || opcode == HLO_RESHAPE || opcode == HLO_TRANSPOSE;
-}
-
 /* Copies the labels of the value to the next instructions. */
 static void label_as(struct builder *b, int32_t value, char what[static TENSOR_NAME])
 {
@@ -138,7 +132,9 @@ static void walk_back(struct vjp *vjp, int32_t from)
         if (!vjp->wanted[at - vjp->first] || vjp->head[at - vjp->first] < 0)
             continue;
         label_as(b, at, what);
-        struct vjp_part sum = sum_parts(vjp, at, passes(opcode) ? ~0u : builder_note(b, at).varies);
+        /* sums over devices wait until what only repeats or renames elements is passed */
+        bool passes = opcode == HLO_BROADCAST || opcode == HLO_RESHAPE || opcode == HLO_TRANSPOSE;
+        struct vjp_part sum = sum_parts(vjp, at, passes ? ~0u : builder_note(b, at).varies);
         if (b->module->error < 0)
             return;
         vjp->head[at - vjp->first] = -1;

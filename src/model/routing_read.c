@@ -256,19 +256,15 @@ static int draw_device(struct routing *r, struct law *law, int device, struct ge
     return 0;
 }
 
-/* Layers are as far apart as can be among the seeds, of which the generator takes 32 bits (Knuth 6.4). */
-static uint64_t seed_of(const struct law *law, int draw, int layer)
-{
-    return (uint64_t)law->seed * 1000003u + (uint64_t)draw + (uint64_t)(layer - 1) * 2654435769u;
-}
-
 static int draw_all(struct routing *r, const struct node *root, int draw, int layer, struct status *st)
 {
     struct law law = {.weight = calloc((size_t)r->experts + 1, sizeof *law.weight)};
     struct generator *generator = NULL;
     int code = law.weight ? read_law(&law, root, r, st) : status_nomem(st);
+    /* layers are as far apart as can be among the seeds, of which the generator takes 32 bits (Knuth 6.4) */
+    uint64_t seed = (uint64_t)law.seed * 1000003u + (uint64_t)draw + (uint64_t)(layer - 1) * 2654435769u;
     if (code == 0)
-        code = generator_open(&generator, seed_of(&law, draw, layer), st);
+        code = generator_open(&generator, seed, st);
     for (int d = 0; d < r->devices && code == 0; d++)
         code = draw_device(r, &law, d, generator, st);
     generator_close(generator);

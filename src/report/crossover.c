@@ -33,11 +33,6 @@ static double difference(double log_bytes, struct duel *duel)
     return a_s + b_s > 0 ? (a_s - b_s) / (a_s + b_s) : 0;
 }
 
-static int sign_of(double difference_frac)
-{
-    return fabs(difference_frac) < CROSSOVER_SAME ? 0 : difference_frac < 0 ? -1 : 1;
-}
-
 /* The root between the logs of two sizes where the sign changes, by regula falsi (the Illinois form: the end
  * that stays counts half). Times go in small steps where chunks are rounded to whole elements, so the root is
  * only accurate to a few elements per chunk. */
@@ -66,7 +61,8 @@ static int scan(struct duel *duel, struct crossover *crossover, struct status *s
     int last = 0;
     double last_log = 0;
     for (double bytes = CROSSOVER_LEAST_BYTES; bytes <= CROSSOVER_MOST_BYTES; bytes *= 4) {
-        int sign = sign_of(difference(log(bytes), duel));
+        double apart_frac = difference(log(bytes), duel);
+        int sign = fabs(apart_frac) < CROSSOVER_SAME ? 0 : apart_frac < 0 ? -1 : 1;
         if (st->code < 0)
             return st->code;
         if (sign == 0)
