@@ -147,6 +147,14 @@ loops 8x16 128 '$1 == "reduce-scatter" && $3 > 14'
     fail "sums of gradients of dp=16: $("$program" run workloads/llama-8b.yaml --layers 2 --chip v5e --slice 4x4 --mesh dp=16 | grep all-reduce)"
 "$program" run workloads/steps/v3-gptj-6b.yaml | awk '$1 == "all-reduce" && $2 == "dp" { exit !($3 == 39 && $7 < 0.01 * $5) }' ||
     fail "sums of gradients ahead: $("$program" run workloads/steps/v3-gptj-6b.yaml | grep 'all-reduce  dp')"
+# On 16 chips each gradient is scattered in a loop, that of the head, too. A step of that multiplies 512 of 4096 columns of its input with the
+# cotangent of the logits: 2 B x 4096 x 512, 2 B x 4096 x 128,256 and 2 B x 512 x 128,256 of HBM, the last twice once it is added to.
+looped=(workloads/llama-8b.yaml --layers 2 --tokens-per-chip 4096 --chip v5e --slice 4x4 --mesh fsdp=16)
+"$program" run "${looped[@]}" | grep -q '^   reduce-scatter' && fail "a gradient on 16 chips is not scattered in a loop"
+"$program" lower "${looped[@]}" | grep -o 'fusion(.*what="unembed",.*step=' | awk -F '"' '
+    { least = NR > 1 ? 1317535744 : 1186201600; good += NF == 9 && $6 >= least && $6 < 1.0001 * least }
+    END { exit !(NR == 8 && good == 8) }' ||
+    fail "the head's gradient: $("$program" lower "${looped[@]}" | grep -o 'what="unembed",hbm.*')"
 # Sums over the same axes have one row, whichever order tokens are sharded in: here dp before fsdp, against that of the mesh.
 sums=$("$program" run workloads/llama-8b.yaml --layers 2 --chip v5e --slice 4x4 --mesh fsdp=4,dp=4 |
     awk '$1 == "all-reduce" && $2 ~ /^[a-z,]+$/ { print $2 }' | sort | paste -sd' ')

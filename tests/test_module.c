@@ -35,6 +35,29 @@ static void keeps_equal_parts_once(void)
     module_free(&m);
 }
 
+/* A label that is added again has the later value, in the place of the former. One name may end in another: "bytes" is no label. */
+static void labels_have_one_value(void)
+{
+    struct module m;
+    char value[8];
+    module_init(&m, "m", 7);
+    module_begin(&m, "main");
+    module_add(&m, HLO_PARAMETER, NULL, module_array(&m, DTYPE_F32, (int64_t[]){3, 5}, 2), NULL, 0);
+    module_add_label(&m, "layer", "7");
+    module_add_label(&m, "hbm_bytes", "2385");
+    module_add_label(&m, "what", "wq");
+    module_add_label(&m, "hbm_bytes", "31");
+    CU_ASSERT_STRING_EQUAL(module_value(&m, 0, ATTR_FRONTEND_ATTRIBUTES),
+                           "{layer=\"7\",hbm_bytes=\"31\",what=\"wq\"}");
+    CU_ASSERT(module_label(&m, 0, "hbm_bytes", value, sizeof value));
+    CU_ASSERT_STRING_EQUAL(value, "31");
+    CU_ASSERT(!module_label(&m, 0, "bytes", value, sizeof value));
+    module_add_label(&m, "layer", "12");
+    CU_ASSERT_STRING_EQUAL(module_value(&m, 0, ATTR_FRONTEND_ATTRIBUTES),
+                           "{layer=\"12\",hbm_bytes=\"31\",what=\"wq\"}");
+    module_free(&m);
+}
+
 /* Long ones: permutes of a loop name the same pairs over and over. */
 static void keeps_equal_lists_once(void)
 {
@@ -362,6 +385,6 @@ static void finds_broken_modules(void)
     }
 }
 
-SUITE("module", TEST(keeps_equal_parts_once), TEST(keeps_equal_lists_once), TEST(groups_in_every_mode),
-      TEST(refuses_groups), TEST(counts_trips), TEST(reads_known_trips), TEST(refuses_meaning),
-      TEST(finds_broken_modules))
+SUITE("module", TEST(keeps_equal_parts_once), TEST(labels_have_one_value), TEST(keeps_equal_lists_once),
+      TEST(groups_in_every_mode), TEST(refuses_groups), TEST(counts_trips), TEST(reads_known_trips),
+      TEST(refuses_meaning), TEST(finds_broken_modules))

@@ -75,8 +75,8 @@ struct body {
     const struct loop *loop;
     const struct loop_dot *dot;
     int chunks, half[LOOP_CHUNKS];
-    bool accumulates;
-    double hbm_bytes;    /* of a scatter; 0: derived from its instructions */
+    bool accumulates;    /* of a gather: adds to its result */
+    bool adds;           /* of a scatter: its result is added to */
     int32_t inner;       /* of BODY_CALLS: a body */
     int32_t computation; /* in the new module, once built */
 };

@@ -52,14 +52,13 @@ bool loop_repeats(const struct overlap *o, const struct loop *loop)
     return repeats;
 }
 
-/* Do two bodies agree in everything they depend on? Bytes are set, not computed, and compare exactly. */
+/* Do two bodies agree in everything they depend on? */
 static bool same_body(const struct overlap *o, const struct body *a, const struct body *b)
 {
     return a->kind == b->kind && a->inner == b->inner && a->chunks == b->chunks && a->half[0] == b->half[0] &&
-           a->half[1] == b->half[1] && a->accumulates == b->accumulates &&
-           memcmp(&a->hbm_bytes, &b->hbm_bytes, sizeof a->hbm_bytes) == 0 && a->loop->kind == b->loop->kind &&
-           a->loop->piece == b->loop->piece && loop_groups(o, a->loop) == loop_groups(o, b->loop) &&
-           same_dot(o, a->dot, b->dot);
+           a->half[1] == b->half[1] && a->accumulates == b->accumulates && a->adds == b->adds &&
+           a->loop->kind == b->loop->kind && a->loop->piece == b->loop->piece &&
+           loop_groups(o, a->loop) == loop_groups(o, b->loop) && same_dot(o, a->dot, b->dot);
 }
 
 int32_t loop_body(struct overlap *o, const struct body *wanted)
@@ -294,11 +293,11 @@ static void build_calls(struct under *u)
     int32_t all = parameter(u, module_tuple(module, shape, parameters));
     for (int p = 0; p < parameters; p++)
         operand[p] = build_element(u->b, all, p);
-    module_add(module, HLO_FUSION, NULL, result, operand, parameters);
+    int32_t made = module_add(module, HLO_FUSION, NULL, result, operand, parameters);
     module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
     module_attribute(module, ATTR_CALLS, &(int64_t){inner}, 1);
-    if (u->body->hbm_bytes > 0)
-        module_label_hbm_bytes(module, u->body->hbm_bytes);
+    if (u->body->adds) /* what it is added to is read */
+        module_label_hbm_bytes(module, module_cost(module, made).hbm_bytes + shape_hbm_bytes(module, result));
 }
 
 /* Builds the body of the other devices: returns their current value, or zeros in the shape of a piece of the

@@ -69,16 +69,22 @@ static double bytes_of(const struct module *module, int32_t operand)
     return shape_hbm_bytes(module, module_at(module, operand)->shape);
 }
 
-/* HBM bytes of a product that reads its result before it writes it: the operand that is sliced counts by the
- * result's share of the whole result; the other operand in full, unless it is sliced alike. */
-static double accumulating_bytes(const struct overlap *o, const struct loop_dot *dot, int32_t result)
+/* HBM bytes of the product of a step: of the operand that is cut its share; of the other one as much if that is cut alike, or
+ * contracted with it; of the result too, unless that is whole in each step. One that is added to is also read. What the whole
+ * product has in VMEM, parts of it have, too. */
+static double piece_bytes(const struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                          const struct loop_product *product)
 {
-    double out = shape_hbm_bytes(o->b.module, result);
-    double share =
-        shape_elements(o->b.module, result) / shape_elements(o->from, module_at(o->from, dot->dot)->shape);
-    double cut = bytes_of(o->from, module_operand(o->from, dot->dot, dot->side));
+    bool gathers = loop->kind == LOOP_GATHER, contracted = dot->role == ROLE_CONTRACTED;
+    double cut = bytes_of(o->from, module_operand(o->from, dot->dot, dot->side)), share = 0;
     double other = bytes_of(o->from, module_operand(o->from, dot->dot, 1 - dot->side));
-    return share * cut + (dot->role == ROLE_BATCH ? share : 1) * other + 2 * out;
+    double out = bytes_of(o->from, dot->dot), whole = cut + other + out;
+    for (int c = 0; c < product->chunks; c++)
+        share += (double)(product->chunk[c].half < 0 ? loop->piece : loop->half[product->chunk[c].half]);
+    share /= (double)loop->piece * loop->ring.size;
+    other *= dot->role == ROLE_BATCH || (gathers && contracted) ? share : 1;
+    out *= (gathers && contracted ? 1 : share) * (1 + product->accumulates);
+    return (share * cut + other + out) * (module_cost(o->from, dot->dot).hbm_bytes / whole);
 }
 
 /* The call of a product of a step. */
@@ -100,13 +106,12 @@ static struct step begin(struct overlap *o, const struct loop *loop, const struc
         s.result = edit_shape(&o->edit, module_at(o->from, dot->dot)->shape);
         return s;
     }
+    s.body.adds = product->accumulates;
     for (int c = 0; c < product->chunks; c++)
         s.shape[c] =
             loop_shape(o, dot->dot, dot->out_dim,
                        product->chunk[c].half < 0 ? loop->piece : loop->half[product->chunk[c].half]);
     s.result = product->chunks > 1 ? module_tuple(o->b.module, s.shape, product->chunks) : s.shape[0];
-    if (product->accumulates)
-        s.body.hbm_bytes = accumulating_bytes(o, dot, s.result);
     return s;
 }
 
@@ -136,8 +141,8 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
         module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
         run(module, ATTR_CALLS, computation_of(o, s->body, BODY_STEP, 0));
         loop_label(o, loop, s->body.dot->dot);
-        if (s->body.hbm_bytes > 0)
-            module_label_hbm_bytes(module, s->body.hbm_bytes);
+        if (s->body.adds || module_has_label(o->from, s->body.dot->dot, "hbm_bytes="))
+            module_label_hbm_bytes(module, piece_bytes(o, loop, s->body.dot, product));
         return made;
     }
     int32_t operand[] = {takes_part(o, loop, product->first, product->last),

@@ -322,15 +322,18 @@ void module_add_label_to(struct module *module, int32_t at, const char *key, con
 {
     const struct attribute *labels = module_find(module, at, ATTR_FRONTEND_ATTRIBUTES);
     assert(labels || at == module->instructions - 1 || module->error);
-    const char *old = labels ? module_word(module, labels->text) : "{}";
-    size_t kept = strlen(old) - 1; /* without the brace at its end */
-    char *text = malloc(kept + strlen(key) + strlen(value) + sizeof ",=\"\"}");
+    const char *old = labels ? module_word(module, labels->text) : "{}", *had = module_label_in(old, key);
+    const char *rest = had ? had + strcspn(had, "\"") : "\"}";
+    size_t kept = had ? (size_t)(had - old) : strlen(old) - 1; /* without the brace at its end */
+    char *text = malloc(kept + strlen(key) + strlen(value) + strlen(rest) + sizeof ",=\"");
     if (!text)
         fail(module, STATUS_NOMEM);
     if (module->error == 0) {
         memcpy(text, old, kept);
-        char *end = stpcpy(text + kept, kept > 1 ? "," : "");
-        stpcpy(stpcpy(stpcpy(stpcpy(end, key), "=\""), value), "\"}");
+        char *end = text + kept;
+        if (!had)
+            end = stpcpy(stpcpy(stpcpy(end, kept > 1 ? "," : ""), key), "=\"");
+        stpcpy(stpcpy(end, value), rest);
         int32_t word = module_text(module, text, -1);
         if (labels)
             module->attribute[labels - module->attribute].text = word;

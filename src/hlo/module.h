@@ -206,7 +206,7 @@ void module_attribute(struct module *module, enum attribute_key key, const int64
 /* The same, as another instruction has it. */
 void module_attribute_of(struct module *module, int32_t other, enum attribute_key key);
 void module_attribute_text(struct module *module, enum attribute_key key, const char *name, const char *text);
-/* Adds a label, frontend_attributes={layer="3"}, to the instruction that was added last. */
+/* Adds a label, frontend_attributes={layer="3"}, to the instruction that was added last, or gives one another value. */
 void module_add_label(struct module *module, const char *key, const char *value);
 /* The same for any instruction that has labels already. */
 void module_add_label_to(struct module *module, int32_t at, const char *key, const char *value);
@@ -238,6 +238,8 @@ int32_t module_result(const struct module *module, int32_t instruction);
 int32_t module_called(const struct module *module, int32_t instruction, int which);
 /* The parameter with this number of a computation; -1: there is none. */
 int32_t module_parameter(const struct module *module, int32_t computation, int64_t number);
+/* The value of a label in the text of all, up to its quote; NULL: there is no such label. */
+const char *module_label_in(const char *text, const char *key);
 /* Copies the value of a label, 3 of frontend_attributes={layer="3"}, to value[room]; false: there is no such label. */
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room);
 /* Does it have this label, as written: phase="bwd"? */

@@ -109,16 +109,22 @@ int32_t module_called(const struct module *module, int32_t instruction, int whic
 
 /* A label is preceded by a brace or a comma; values have no quotes, so a value cannot contain a label:
  * {layer="3",phase="fwd"}. */
-bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room)
+const char *module_label_in(const char *text, const char *key)
 {
     size_t n = strlen(key);
-    const char *text = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES), *at = strstr(text, key);
+    const char *at = strstr(text, key);
     while (at && (at == text || (at[-1] != '{' && at[-1] != ',') || at[n] != '=' || at[n + 1] != '"'))
         at = strstr(at + 1, key);
+    return at ? at + n + 2 : NULL;
+}
+
+bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room)
+{
+    const char *at = module_label_in(module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES), key);
     if (!at)
         return false;
-    size_t length = strcspn(at + n + 2, "\""), most = (size_t)room - 1;
-    *(char *)mempcpy(value, at + n + 2, length < most ? length : most) = '\0';
+    size_t length = strcspn(at, "\""), most = (size_t)room - 1;
+    *(char *)mempcpy(value, at, length < most ? length : most) = '\0';
     return true;
 }
 

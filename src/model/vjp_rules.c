@@ -263,20 +263,20 @@ static void read_dot(const struct vjp_rule *r, struct dot_sides *s)
     }
 }
 
-/* Transposes from the order batch, own, contracted (for operand 1: batch, contracted, own) to the operand's order. */
-static int32_t in_order(struct vjp_rule *r, int32_t made, const struct dot_sides *s, int which)
+/* Transposes from the order batch, own, contracted (if `last`: batch, contracted, own) to the operand's order. */
+static int32_t in_order(struct vjp_rule *r, int32_t made, const struct dot_sides *s, int which, bool last)
 {
     int64_t order[BUILDER_DIMS];
     const struct dot_dims *dims = &s->dims;
     for (int i = 0; i < dims->batches; i++)
         order[dims->batch[which][i]] = i;
     for (int i = 0; i < s->owns[which]; i++)
-        order[s->own[which][i]] = dims->batches + (which == 1 ? dims->contracted : 0) + i;
+        order[s->own[which][i]] = dims->batches + (last ? dims->contracted : 0) + i;
     for (int i = 0; i < dims->contracted; i++) {
         int rank = 0;
         for (int j = 0; j < dims->contracted; j++)
             rank += dims->contract[1 - which][j] < dims->contract[1 - which][i];
-        order[dims->contract[which][i]] = dims->batches + (which == 0 ? s->owns[0] : 0) + rank;
+        order[dims->contract[which][i]] = dims->batches + (last ? 0 : s->owns[which]) + rank;
     }
     return build_transpose(r->b, made, order);
 }
@@ -288,7 +288,8 @@ static enum dtype_id type_of_product(const struct vjp_rule *r, enum dtype_id ope
     return dtype_info(operand)->bytes == 1 ? builder_dtype(r->b, r->c) : operand;
 }
 
-/* y[batch, a's, b's] = a . b: the cotangent of a is c . b over b's own dims, that of b is a . c over a's. */
+/* y[batch, a's, b's] = a . b: the cotangent of a is c . b over b's own dims, that of b is a . c over a's; the other way round where a
+ * matrix is transposed in the product, so that its cotangent need not be, and may be summed in a loop beside its product. */
 static void of_dot(struct vjp_rule *r, int which)
 {
     struct dot_sides s;
@@ -296,23 +297,26 @@ static void of_dot(struct vjp_rule *r, int which)
     const char *before = r->b->what;
     int other = 1 - which;
     read_dot(r, &s);
+    bool turned = s.dims.batches == 0 && s.owns[which] > 0 && s.dims.contracted > 0 &&
+                  (s.own[which][0] < s.dims.contract[which][0]) == which;
+    int of_c = turned ? other : which, of_other = 1 - of_c;
     struct dot_dims how = {.batches = s.dims.batches, .contracted = s.owns[other]};
     for (int i = 0; i < how.batches; i++) {
-        how.batch[which][i] = i;
-        how.batch[other][i] = s.dims.batch[other][i];
+        how.batch[of_c][i] = i;
+        how.batch[of_other][i] = s.dims.batch[other][i];
     }
     for (int i = 0; i < how.contracted; i++) {
-        how.contract[which][i] = how.batches + (other == 1 ? s.owns[0] : 0) + i;
-        how.contract[other][i] = s.own[other][i];
+        how.contract[of_c][i] = how.batches + (other == 1 ? s.owns[0] : 0) + i;
+        how.contract[of_other][i] = s.own[other][i];
     }
     if (module_label(r->b->module, vjp_operand(r, which), "what", what, sizeof what))
         r->b->what = what;
     enum dtype_id dtype = builder_dtype(r->b, vjp_operand(r, which));
     int32_t side[2];
-    side[which] = build_convert(r->b, r->c, dtype);
-    side[other] = vjp_operand(r, other);
+    side[of_c] = build_convert(r->b, r->c, dtype);
+    side[of_other] = vjp_operand(r, other);
     int32_t made = build_dot(r->b, side[0], side[1], &how, type_of_product(r, dtype));
-    vjp_give(r, which, in_order(r, made, &s, which));
+    vjp_give(r, which, in_order(r, made, &s, which, of_c == 1));
     r->b->what = before;
 }
 
