@@ -275,11 +275,6 @@ static int64_t built_layers(const struct transformer *t, const struct model_opti
     return options->layers_most <= 0 || most > t->layers || (options->same_time && differ) ? t->layers : most;
 }
 
-/* As XLA does. Its partitioner writes gathers and scatters beside a product as loops of permutes, one for each device,
- * if these are 32 or fewer and both operands are cut over the same ones: not over fsdp, if tokens are also cut over dp.
- * If weights are also cut over tp, only those are gathered in loops whose gathered dim the product contracts, and none again.
- * Other weights are gathered by single collectives; their gradients are all-reduced whole and sliced if fsdp is all of a slice that
- * allows it (sums_whole), else reduce-scattered. Collectives of activations over tp are loops, too. */
 enum { LOOP_DEVICES = 32 };
 
 bool transformer_has_loops(const struct transformer *t)
@@ -287,6 +282,11 @@ bool transformer_has_loops(const struct transformer *t)
     return axis_list_size(&t->fsdp, &t->axes) <= LOOP_DEVICES && axis_list_size(&t->dp, &t->axes) == 1;
 }
 
+/* As XLA does. Its partitioner writes gathers and scatters beside a product as loops of permutes, one for each device,
+ * if these are 32 or fewer and both operands are cut over the same ones: not over fsdp, if tokens are also cut over dp.
+ * If weights are also cut over tp, only those are gathered in loops whose gathered dim the product contracts, and none again.
+ * Other weights are gathered by single collectives; their gradients are all-reduced whole and sliced if fsdp is all of a slice that
+ * allows it (sums_whole), else reduce-scattered. Collectives of activations over tp are loops, too. */
 static void choose_sums(struct transformer_step *s)
 {
     const struct transformer *t = s->t;
