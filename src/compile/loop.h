@@ -75,8 +75,7 @@ struct body {
     const struct loop *loop;
     const struct loop_dot *dot;
     int chunks, half[LOOP_CHUNKS];
-    bool accumulates;    /* of a gather: adds to its result */
-    bool adds;           /* of a scatter: its result is added to */
+    bool accumulates;    /* a gather's adds to its result, a scatter's is added to what came */
     int32_t inner;       /* of BODY_CALLS: a body */
     int32_t computation; /* in the new module, once built */
 };

@@ -56,9 +56,9 @@ bool loop_repeats(const struct overlap *o, const struct loop *loop)
 static bool same_body(const struct overlap *o, const struct body *a, const struct body *b)
 {
     return a->kind == b->kind && a->inner == b->inner && a->chunks == b->chunks && a->half[0] == b->half[0] &&
-           a->half[1] == b->half[1] && a->accumulates == b->accumulates && a->adds == b->adds &&
-           a->loop->kind == b->loop->kind && a->loop->piece == b->loop->piece &&
-           loop_groups(o, a->loop) == loop_groups(o, b->loop) && same_dot(o, a->dot, b->dot);
+           a->half[1] == b->half[1] && a->accumulates == b->accumulates && a->loop->kind == b->loop->kind &&
+           a->loop->piece == b->loop->piece && loop_groups(o, a->loop) == loop_groups(o, b->loop) &&
+           same_dot(o, a->dot, b->dot);
 }
 
 int32_t loop_body(struct overlap *o, const struct body *wanted)
@@ -152,7 +152,7 @@ static void take_parameters(struct under *u)
     for (int side = 0; side < 2; side++)
         if (!gathers || side != d->side)
             u->operand[side] = parameter(u, operand_shape(u, side));
-    if (body->accumulates)
+    if (body->accumulates && gathers)
         u->accumulator = parameter(u, edit_shape(&u->o->edit, module_at(u->o->from, dot)->shape));
     u->self = parameter(u, loop_scalar_shape(u->o, DTYPE_U32));
     for (int c = 0; c < body->chunks; c++)
@@ -296,7 +296,7 @@ static void build_calls(struct under *u)
     int32_t made = module_add(module, HLO_FUSION, NULL, result, operand, parameters);
     module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
     module_attribute(module, ATTR_CALLS, &(int64_t){inner}, 1);
-    if (u->body->adds) /* what it is added to is read */
+    if (u->body->accumulates && u->body->loop->kind != LOOP_GATHER) /* what came is read */
         module_label_hbm_bytes(module, module_cost(module, made).hbm_bytes + shape_hbm_bytes(module, result));
 }
 

@@ -98,15 +98,17 @@ struct step {
 static struct step begin(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
                          const struct loop_product *product)
 {
-    struct step s = {.body = {.kind = BODY_STEP, .loop = loop, .dot = dot, .chunks = product->chunks}};
+    struct step s = {.body = {.kind = BODY_STEP,
+                              .loop = loop,
+                              .dot = dot,
+                              .chunks = product->chunks,
+                              .accumulates = product->accumulates}};
     for (int c = 0; c < LOOP_CHUNKS; c++)
         s.body.half[c] = c < product->chunks ? product->chunk[c].half : -1;
     if (loop->kind == LOOP_GATHER) {
-        s.body.accumulates = product->accumulates;
         s.result = edit_shape(&o->edit, module_at(o->from, dot->dot)->shape);
         return s;
     }
-    s.body.adds = product->accumulates;
     for (int c = 0; c < product->chunks; c++)
         s.shape[c] =
             loop_shape(o, dot->dot, dot->out_dim,
@@ -141,7 +143,8 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
         module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
         run(module, ATTR_CALLS, computation_of(o, s->body, BODY_STEP, 0));
         loop_label(o, loop, s->body.dot->dot);
-        if (s->body.adds || module_has_label(o->from, s->body.dot->dot, "hbm_bytes="))
+        bool adds = loop->kind != LOOP_GATHER && product->accumulates;
+        if (adds || module_has_label(o->from, s->body.dot->dot, "hbm_bytes="))
             module_label_hbm_bytes(module, piece_bytes(o, loop, s->body.dot, product));
         return made;
     }

@@ -42,7 +42,7 @@ static double part_size(const struct axis_list *part, const struct transformer *
 /* What is in memory at one time. */
 struct peak {
     const char *of; /* the weight of which tensors are put in, or "" */
-    double bytes[MEMORY_KINDS];
+    double bytes[MEMORY_KINDS], all_bytes;
     struct memory_tensor largest[MEMORY_LARGEST];
 };
 
@@ -50,6 +50,7 @@ static void put(struct peak *peak, enum memory_kind kind, int tensors, double by
 {
     struct memory_tensor made = {.tensors = tensors, .bytes = bytes};
     peak->bytes[kind] += tensors * bytes;
+    peak->all_bytes += tensors * bytes;
     int at = tensors > 0 ? 0 : MEMORY_LARGEST;
     while (at < MEMORY_LARGEST && !(bytes > peak->largest[at].bytes))
         at++;
@@ -218,8 +219,9 @@ static double gathered_elements(const struct transformer *t, double *largest)
     return both + fmax(of[0], of[1]);
 }
 
-/* The three times. Parameters and state are the same in all, kept values in the first two. Weights that are prefetched replace those that have been used, one by one: there are `ahead` layers of them, and one weight more,
- * which is used while the next arrives. */
+/* The three times. Parameters and state are the same in all, kept values in the first two. Weights that are prefetched replace
+ * those that have been used, one by one: there are `ahead` layers of them, and one weight more, which is used while the next
+ * arrives. */
 static void put_loop(const struct transformer *t, enum remat remat, int ahead, struct peak *peak)
 {
     double of_gathered = part_size(&t->fsdp, t) > 1 ? dtype_info(t->gathered)->bytes : 0, largest;
@@ -253,7 +255,6 @@ static void size_memory(const struct transformer *t, enum remat remat, int ahead
 {
     struct peak at[] = {[AT_LOOP] = {.of = ""}, [AT_HEAD] = {.of = ""}, [AT_EMBEDDING] = {.of = ""}},
                 *most = at;
-    double most_bytes = 0;
     put_kept(t, remat, false, &at[AT_LOOP]);
     put_kept(t, remat, true, &at[AT_LOOP]);
     at[AT_HEAD] = at[AT_LOOP];
@@ -263,13 +264,8 @@ static void size_memory(const struct transformer *t, enum remat remat, int ahead
     put_head(t, &at[AT_HEAD]);
     put(&at[AT_EMBEDDING], MEMORY_GRADIENTS, transformer_sums_table(t) ? 2 : 0,
         (double)(t->vocabulary * t->d) * dtype_info(t->gradients)->bytes, "table of all rows");
-    for (struct peak *peak = at; peak <= &at[AT_EMBEDDING]; peak++) {
-        double bytes = 0;
-        for (enum memory_kind kind = 0; kind < MEMORY_KINDS; kind++)
-            bytes += peak->bytes[kind];
-        most = bytes > most_bytes ? peak : most;
-        most_bytes = fmax(bytes, most_bytes);
-    }
+    for (enum time time = AT_HEAD; time <= AT_EMBEDDING; time++)
+        most = at[time].all_bytes > most->all_bytes ? &at[time] : most;
     memcpy(size->memory_bytes[remat], most->bytes, sizeof most->bytes);
     memcpy(size->largest[remat], most->largest, sizeof most->largest);
 }
