@@ -88,8 +88,8 @@ static const struct lowered_share *find_known(const struct lower *lower, const s
 
 /* Chooses among our own schedules: the requested kind, with the array split so that it is fastest; or the
  * best of all. The result is shared by all equal collectives. */
-static int choose(struct lower *lower, int32_t instruction, struct lowered_share key,
-                  const struct layout *layout, struct collective_spec *spec, struct status *st)
+static int choose(struct lower *lower, struct lowered_share key, const struct layout *layout,
+                  struct collective_spec *spec, struct status *st)
 {
     const struct collective *collective = collective_by_name(opcode_info(key.whole)->name, st);
     if (!collective)
@@ -101,11 +101,8 @@ static int choose(struct lower *lower, int32_t instruction, struct lowered_share
          !collective_has_shares(collective, lower->placement->slice, spec)))
         return 0;
     const struct lowered_share *known = find_known(lower, &key);
-    if (!known)
-        known = lower_recall(lower, instruction, st);
     if (!known) {
-        if (st->code < 0 || find_best(lower, collective, layout, *spec, &key, st) < 0 ||
-            lower_remember(lower, instruction, &key, st) < 0)
+        if (find_best(lower, collective, layout, *spec, &key, st) < 0)
             return st->code;
         if (!GROW(lower->share, lower->shares, lower->shares_room))
             return status_nomem(st);
@@ -174,7 +171,7 @@ int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_shar
     key.kind = spec->kind;
     key.bytes = spec->elements;
     if (!follows)
-        return choose(lower, instruction, key, layout, spec, st);
+        return choose(lower, key, layout, spec, st);
     if (config.rings == CONFIG_ONE_RING)
         take_one_ring(layout, spec);
     config_follow(&config, key.whole == HLO_ALL_GATHER, spec);

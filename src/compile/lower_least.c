@@ -61,12 +61,11 @@ struct least_key {
     int32_t whole, kind, dtype, kept, algorithm, pattern, all_to_all, ways, cores, all_cores;
     int32_t line[KEY_LINES][4];
 };
-enum kept { KEPT_LEAST, KEPT_TIME, KEPT_TOGETHER, KEPT_SHARE }; /* bound, simulated, two at once, shares */
+enum kept { KEPT_LEAST, KEPT_TIME, KEPT_TOGETHER }; /* bound, simulated, two at once */
 struct least_entry {
     struct least_key key;
     double in_bytes;
     struct least_time time;
-    struct lowered_share share; /* of KEPT_SHARE */
 };
 
 void least_table_free(struct least_table *table)
@@ -156,12 +155,11 @@ static int32_t find_kept(struct lower *lower, int32_t instruction, enum kept kep
     *entry = (struct least_entry){.in_bytes = communication_in_bytes(lower->module, instruction)};
     if (!table || find_key(lower, instruction, &entry->key, st) <= 0)
         return -1;
-    bool exact = kept == KEPT_SHARE || kept == KEPT_LEAST;
     entry->key.kept = (int32_t)kept;
     *hash = lookup_hash(0, &entry->key, sizeof entry->key) | 1;
     int32_t i = lookup_next(&table->lookup, *hash, &at);
     while (i >= 0 && (memcmp(&table->entry[i].key, &entry->key, sizeof entry->key) != 0 ||
-                      (exact && table->entry[i].in_bytes != entry->in_bytes)))
+                      (kept == KEPT_LEAST && table->entry[i].in_bytes != entry->in_bytes)))
         i = lookup_next(&table->lookup, *hash, &at);
     return i;
 }
@@ -177,14 +175,8 @@ static int keep(struct least_table *table, const struct least_entry *entry, uint
     return 0;
 }
 
-/* Of fewer bytes a collective takes a little more than in proportion. */
-static struct least_time scaled(const struct least_entry *entry, double in_bytes)
-{
-    double by = entry->in_bytes > 0 ? in_bytes / entry->in_bytes : 1;
-    return (struct least_time){by * entry->time.seconds, by * entry->time.links_s};
-}
-
-/* Simulates a collective, or with `beside` two at once, unless that was done with as many bytes or more. */
+/* Simulates a collective, or with `beside` two at once, unless that was done with as many bytes or more: of fewer it takes a little
+ * more than in proportion. */
 static int simulate(struct lower *lower, int32_t instruction, int32_t beside, struct least_time *time,
                     struct status *st)
 {
@@ -192,10 +184,13 @@ static int simulate(struct lower *lower, int32_t instruction, int32_t beside, st
     struct least_entry made;
     uint32_t hash;
     int32_t known = find_kept(lower, instruction, beside < 0 ? KEPT_TIME : KEPT_TOGETHER, &made, &hash, st);
-    bool enough = known >= 0 && table->entry[known].in_bytes >= made.in_bytes;
-    if (enough)
-        *time = scaled(&table->entry[known], made.in_bytes);
-    if (enough || st->code < 0 ||
+    const struct least_entry *entry = known < 0 ? NULL : &table->entry[known];
+    if (entry && entry->in_bytes >= made.in_bytes) {
+        double by = entry->in_bytes > 0 ? made.in_bytes / entry->in_bytes : 1;
+        *time = (struct least_time){by * entry->time.seconds, by * entry->time.links_s};
+        return 0;
+    }
+    if (st->code < 0 ||
         lower_collective_time(lower, instruction, beside, &made.time.seconds, &made.time.links_s, st) < 0)
         return st->code;
     *time = made.time;
@@ -205,13 +200,7 @@ static int simulate(struct lower *lower, int32_t instruction, int32_t beside, st
     return 0;
 }
 
-/* May its simulation begin with a search for the shares of its rings, which takes long? */
-static bool has_shares(const struct lower *lower, int32_t instruction, const struct collective *collective)
-{
-    return collective->uses_ring && lower_by_schedule(lower, instruction) &&
-           lower->options->pattern == PATTERN_RINGS;
-}
-
+/* Not simulated is what would begin with a search for the shares of its rings, which takes long. */
 static int estimate(struct lower *lower, const struct least_class *class, struct least_time *time,
                     struct status *st)
 {
@@ -222,7 +211,8 @@ static int estimate(struct lower *lower, const struct least_class *class, struct
     *time = (struct least_time){class->bound_s, class->bound_s};
     if (!collective)
         return st->code;
-    if (!has_shares(lower, class->instruction, collective))
+    if (!collective->uses_ring || !lower_by_schedule(lower, class->instruction) ||
+        lower->options->pattern != PATTERN_RINGS)
         return class->small ? 0 : simulate(lower, class->instruction, -1, time, st);
     int32_t known = find_kept(lower, class->instruction, KEPT_LEAST, &made, &hash, st);
     if (known >= 0)
@@ -231,24 +221,6 @@ static int estimate(struct lower *lower, const struct least_class *class, struct
         return st->code;
     *time = made.time;
     return keep(lower->options->least_table, &made, hash, st);
-}
-
-const struct lowered_share *lower_recall(struct lower *lower, int32_t instruction, struct status *st)
-{
-    struct least_entry made;
-    uint32_t hash;
-    int32_t known = find_kept(lower, instruction, KEPT_SHARE, &made, &hash, st);
-    return known < 0 ? NULL : &lower->options->least_table->entry[known].share;
-}
-
-int lower_remember(struct lower *lower, int32_t instruction, const struct lowered_share *share,
-                   struct status *st)
-{
-    struct least_entry made;
-    uint32_t hash;
-    int32_t known = find_kept(lower, instruction, KEPT_SHARE, &made, &hash, st);
-    made.share = *share;
-    return known >= 0 || st->code < 0 ? st->code : keep(lower->options->least_table, &made, hash, st);
 }
 
 /* Bytes that leave a device, on average, under any schedule: all other devices of its group must receive

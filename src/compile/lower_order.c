@@ -68,12 +68,6 @@ struct scheduler {
     int32_t *order, ordered;
 };
 
-static bool takes_queue(const struct scheduler *s, int32_t i)
-{
-    int32_t at = s->computation->first + i;
-    return lower_collective_in(s->module, at) < 0 && s->of[i].took_s > 0;
-}
-
 double lower_estimate_s(const struct lower *lower, int32_t at)
 {
     int32_t collective = lower_collective_in(lower->module, at);
@@ -166,7 +160,7 @@ int lower_order(const struct lower *lower, int32_t computation, int32_t order[],
     while (code == 0 && (s.now.count > 0 || s.later.count > 0)) {
         if (s.later.count > 0 && (s.now.count == 0 || s.later.entry[0].key <= s.core_s)) {
             int32_t i = pop(&s.later);
-            if (takes_queue(&s, i))
+            if (s.of[i].took_s > 0 && lower_collective_in(s.module, s.computation->first + i) < 0)
                 push(&s.now, -s.of[i].rank_s, i);
             else
                 place(&s, i, s.of[i].ready_s + s.of[i].took_s);

@@ -144,12 +144,6 @@ double lower_links_s(const struct program *program, int32_t first);
 /* A lower bound of the time that a collective uses a chip's links, all at once, averaged over chips; 0: none. */
 int lower_least_links(struct lower *lower, int32_t instruction, double *bound_s, struct status *st);
 
-/* Looks up in options.least_table how a collective on such a layout uses our own schedule; NULL if unknown.
- * The next function stores it. */
-const struct lowered_share *lower_recall(struct lower *lower, int32_t instruction, struct status *st);
-int lower_remember(struct lower *lower, int32_t instruction, const struct lowered_share *share,
-                   struct status *st);
-
 enum { WAITS_MOST = 256 };
 
 /* The op that makes a value, and the item that issued it, -1 where there is none; of a tuple, its elements are
