@@ -25,15 +25,9 @@ bool api_given(struct api_call *call, bool all)
     return all;
 }
 
-/* Two internal codes stand for faults of input. */
-static int public_code(int code)
-{
-    return code == STATUS_MEMORY ? ICISIM_LIMIT : code == STATUS_UNEVEN ? ICISIM_INPUT : code;
-}
-
 int api_end(struct api_call *call, int code, struct icisim_status *st)
 {
-    code = public_code(code);
+    code = code == STATUS_MEMORY ? ICISIM_LIMIT : code == STATUS_UNEVEN ? ICISIM_INPUT : code;
     uselocale(call->before);
     if (st) {
         st->code = code < 0 ? code : ICISIM_OK;

@@ -3,18 +3,15 @@
 
 const char *const slice_trays_names[] = {"none", "pairs", "flat", "cores", NULL};
 
-/* The chip with an id of JAX, which counts x fastest. */
-static int32_t chip_of_id(const struct slice *slice, int id)
-{
-    const int *len = slice->len;
-    return (int32_t)slice_chip(slice, (int[]){id % len[0], id / len[0] % len[1], id / len[0] / len[1]});
-}
-
-/* Applies an order of n to each run of n ids. */
+/* Applies an order of n to each run of n of JAX's ids, which count x fastest. */
 static bool repeat(const struct slice *slice, const int order[], int n, int32_t chip[])
 {
-    for (int i = 0; i < slice->chips; i++)
-        chip[i] = chip_of_id(slice, i / n * n + order[i % n]);
+    const int *len = slice->len;
+    for (int i = 0; i < slice->chips; i++) {
+        int id = i / n * n + order[i % n];
+        chip[i] =
+            (int32_t)slice_chip(slice, (int[]){id % len[0], id / len[0] % len[1], id / len[0] / len[1]});
+    }
     return true;
 }
 

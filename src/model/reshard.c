@@ -143,13 +143,6 @@ static int owner_of(const struct tensor *t, int axis)
     return -1;
 }
 
-/* Must the last axis of a dim be removed? */
-static bool leaves(const struct tensor *t, const struct tensor *wanted, int d)
-{
-    const struct axis_list *have = &t->dim[d].shard;
-    return have->count > axis_list_common(have, &wanted->dim[d].shard);
-}
-
 static bool gather_one(struct builder *b, struct tensor *t, const struct tensor *wanted, bool joins)
 {
     int keep[TENSOR_DIMS];
@@ -184,9 +177,9 @@ static int next_axes(const struct axis_list *have, const struct axis_list *into,
 static bool exchange_one(struct builder *b, struct tensor *t, const struct tensor *wanted, bool anywhere)
 {
     for (int d = t->dims - 1; d >= 0; d--) {
-        if (!leaves(t, wanted, d))
-            continue;
         const struct axis_list *have = &t->dim[d].shard;
+        if (have->count <= axis_list_common(have, &wanted->dim[d].shard)) /* its last axis may stay */
+            continue;
         int axis = have->axis[have->count - 1], to = owner_of(wanted, axis), parts = b->axes->axis[axis].n;
         if (to == d)
             continue;
