@@ -2,12 +2,8 @@
 #include "hlo/ragged_rows.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/text.h"
 
 int ragged_rows_init(struct ragged_rows *rows, int devices, int each, struct status *st)
 {
@@ -88,15 +84,22 @@ int ragged_rows_turned(const struct ragged_rows *rows, const int member[], struc
     return 0;
 }
 
+/* Digit by digit: with printf() a search of meshes for experts took a quarter longer. */
 char *ragged_rows_print(const struct ragged_rows *rows)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
-        return NULL;
-    for (int i = 0; i < rows->devices * rows->each; i++)
-        fprintf(out, "%s%" PRId64, i ? "," : "", rows->row[i]);
-    text_end(out, &text);
+    enum { DIGITS = 20 };
+    size_t n = (size_t)rows->devices * (size_t)rows->each;
+    char *text = malloc(n * (DIGITS + 1) + 1), *at = text;
+    for (size_t i = 0; i < n && text; i++) {
+        char digits[DIGITS], *first = digits + DIGITS;
+        int64_t row = rows->row[i];
+        do
+            *--first = (char)('0' + row % 10);
+        while ((row /= 10) > 0);
+        at = mempcpy(at, ",", i > 0);
+        at = mempcpy(at, first, (size_t)(digits + DIGITS - first));
+    }
+    if (text)
+        *at = '\0';
     return text;
 }
