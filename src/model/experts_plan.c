@@ -74,7 +74,8 @@ static int begin_routing(struct experts *x, struct status *st)
                              .top_k = x->top_k,
                              .peers = x->peers,
                              .tokens = x->tokens,
-                             .capacity = x->tokens};
+                             .capacity = x->tokens,
+                             .drawn = x->model->options.drawn};
     if (read_capacity(x, st) < 0)
         return st->code;
     one = *like;

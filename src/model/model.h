@@ -96,10 +96,11 @@ struct model_size {
 
 /* Options of a run besides its point. Zeroed: the whole step, for its time. */
 struct model_options {
-    int layers_most; /* at most so many equal layers are built; 0: all of them */
-    bool same_time;  /* layers with different routings are all built, since their times differ */
-    int draw;        /* of a model with experts: number of the routing draw */
-    bool numbers;    /* the numbers of inputs are needed, too */
+    int layers_most;      /* at most so many equal layers are built; 0: all of them */
+    bool same_time;       /* layers with different routings are all built, since their times differ */
+    int draw;             /* of a model with experts: number of the routing draw */
+    struct drawn **drawn; /* counts of the first draw, which are kept; NULL: none are */
+    bool numbers;         /* the numbers of inputs are needed, too */
     /* Experts' buffers have as many rows as come, instead of room for all that might: for times. */
     bool rows_that_come;
     double hbm_bytes;    /* what a program may have of each device; 0: not known, and everything fits */
@@ -109,6 +110,9 @@ struct model_options {
     bool permutes_wait;  /* those of loops as XLA writes them are not asynchronous */
     bool must_fit;       /* a model that is over that is refused before it is built */
 };
+
+/* Frees the counts that options.drawn came to. */
+void drawn_free(struct drawn *first);
 
 /* The sum of all kinds, in bytes per chip. */
 double model_memory_bytes(const struct model_size *size, enum remat remat);

@@ -9,7 +9,7 @@ int routing_init(struct routing *routing, struct status *st)
 {
     size_t entries = (size_t)routing->devices * (size_t)routing_entries(routing) + 1;
     size_t loads = (size_t)routing->devices * (size_t)routing->experts + 1;
-    routing->entry = calloc(entries, sizeof *routing->entry);
+    routing->entry = malloc(entries * sizeof *routing->entry);
     routing->routed = calloc(loads, sizeof *routing->routed);
     routing->kept = calloc(loads, sizeof *routing->kept);
     return routing->entry && routing->routed && routing->kept ? 0 : status_nomem(st);

@@ -38,8 +38,17 @@ struct routing {
     int64_t tokens; /* of a device */
     int64_t capacity;
     bool counted;                /* drawn entries are only counted */
+    struct drawn **drawn;        /* the counts of other points, with which these are kept; NULL: none are */
     struct routing_entry *entry; /* [devices][tokens * top_k]; NULL if only `routed` is known */
     int64_t *routed, *kept;      /* [devices][experts]: entries */
+};
+
+/* A list of counts that were drawn, since many points of a sweep have the same. */
+struct drawn {
+    struct drawn *next;
+    uint64_t key; /* a hash of everything that they depend on */
+    size_t bytes; /* of these and the next */
+    int64_t routed[];
 };
 
 /* Fills a routing whose numbers are set, but for the capacity, from the workload's `routing:`, {draw: zipf, exponent: 1.2,
@@ -61,7 +70,7 @@ int routing_limit(struct routing *routing, struct status *st);
  * tokens is that of device[b]. */
 int routing_join(struct routing *one, const struct routing *of, const int device[], struct status *st);
 
-/* Allocates entries and counts, all 0. */
+/* Allocates entries, and counts of 0. */
 int routing_init(struct routing *routing, struct status *st);
 /* Frees the entries, and keeps the counts. */
 void routing_forget_entries(struct routing *routing);

@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/distribution.h"
+#include "base/lookup.h"
 #include "base/text.h"
 #include "model/experts.h"
 #include "model/routing.h"
@@ -256,18 +257,56 @@ static int draw_device(struct routing *r, struct law *law, int device, struct ge
     return 0;
 }
 
+static int draw_devices(struct routing *r, struct law *law, uint64_t seed, struct status *st)
+{
+    struct generator *generator = NULL;
+    int code = generator_open(&generator, seed, st);
+    for (int d = 0; d < r->devices && code == 0; d++)
+        code = draw_device(r, law, d, generator, st);
+    generator_close(generator);
+    return code;
+}
+
+/* Takes counts that another point has drawn, or draws them and keeps them. Seeds of 32 bits are different numbers. */
+static int draw_once(struct routing *r, struct law *law, uint64_t seed, struct status *st)
+{
+    enum { BYTES_MOST = 1 << 28 };
+    const int64_t number[] = {law->draw, r->devices, r->experts, r->top_k, r->tokens};
+    const size_t loads = (size_t)r->experts, own = (size_t)r->devices * loads * sizeof *r->routed;
+    uint32_t hash = lookup_hash(lookup_hash(0, number, sizeof number), &law->share, sizeof law->share);
+    uint64_t key =
+        (uint64_t)lookup_hash(hash, law->weight, loads * sizeof *law->weight) << 32 | (uint32_t)seed;
+    struct drawn *first = *r->drawn, *known = first;
+    while (known && known->key != key)
+        known = known->next;
+    if (known)
+        memcpy(r->routed, known->routed, own);
+    if (known || draw_devices(r, law, seed, st) < 0 || (first && first->bytes > BYTES_MOST))
+        return st->code;
+    if (!(known = malloc(sizeof *known + own)))
+        return status_nomem(st);
+    *known = (struct drawn){first, key, own + (first ? first->bytes : 0)};
+    memcpy(known->routed, r->routed, own);
+    *r->drawn = known;
+    return 0;
+}
+
+void drawn_free(struct drawn *first)
+{
+    for (struct drawn *next; first; first = next) {
+        next = first->next;
+        free(first);
+    }
+}
+
 static int draw_all(struct routing *r, const struct node *root, int draw, int layer, struct status *st)
 {
     struct law law = {.weight = calloc((size_t)r->experts + 1, sizeof *law.weight)};
-    struct generator *generator = NULL;
     int code = law.weight ? read_law(&law, root, r, st) : status_nomem(st);
     /* layers are as far apart as can be among the seeds, of which the generator takes 32 bits (Knuth 6.4) */
     uint64_t seed = (uint64_t)law.seed * 1000003u + (uint64_t)draw + (uint64_t)(layer - 1) * 2654435769u;
     if (code == 0)
-        code = generator_open(&generator, seed, st);
-    for (int d = 0; d < r->devices && code == 0; d++)
-        code = draw_device(r, &law, d, generator, st);
-    generator_close(generator);
+        code = r->counted && r->drawn ? draw_once(r, &law, seed, st) : draw_devices(r, &law, seed, st);
     free(law.weight);
     return code;
 }

@@ -148,6 +148,8 @@ const struct chip *catalog_chip_of(struct catalog *catalog, const struct point *
 
 void catalog_free(struct catalog *catalog)
 {
+    drawn_free(catalog->drawn);
+    catalog->drawn = NULL;
     while (catalog->text) {
         struct listing *text = catalog->text;
         catalog->text = text->next;

@@ -18,8 +18,10 @@
 #include "settings/point.h"
 
 struct catalog_entry;
+struct drawn;
 struct catalog {
     struct catalog_entry *first;
+    struct drawn *drawn; /* what experts are sent (model/model.h) */
     struct listing *text;
     double step_efficiency; /* of all chips that it loads from now on, instead of their own; 0: their own */
 };

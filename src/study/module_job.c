@@ -130,6 +130,7 @@ static int read_model(struct module_job *m, const struct job *job, struct status
 {
     const struct point *point = job->point;
     m->model = job->options.model;
+    m->model.drawn = m->model.draw == 0 ? &job->catalog->drawn : NULL;
     m->model.rows_that_come = !m->model.numbers;
     m->model.hbm_bytes = chip_hbm_limit_bytes(job->machine.chip) / job->machine.mesh.cores;
     m->model.vmem_bytes = (double)job->machine.chip->vmem_bytes;
@@ -234,12 +235,6 @@ struct choice {
     struct module module;
 };
 
-static void choice_free(struct choice *choice)
-{
-    module_free(&choice->module);
-    model_step_free(&choice->step);
-}
-
 static int time_module(void *context, const struct module *module, double *time_s, struct status *st)
 {
     struct module_job *m = context;
@@ -306,7 +301,8 @@ static int try_others(struct module_job *m, struct choice *best, struct status *
             other = slower;
             m->taken = &m->other[i];
         }
-        choice_free(&other);
+        module_free(&other.module);
+        model_step_free(&other.step);
     }
     return code;
 }
