@@ -113,6 +113,12 @@ static void workload_files(void)
     icisim_result_free(result);
     fails(icisim_point_read(point, "workloads/none.yaml", &st), ICISIM_IO, "none.yaml");
     icisim_point_free(point);
+    point = POINT({"tokens-per-chip", "1000"});
+    OKAY(icisim_point_read(point, "workloads/llama-8b.yaml", &st), st);
+    CU_ASSERT_PTR_NULL(
+        icisim_point_run(point, &st)); /* what a mesh cannot share out is a fault of input, too */
+    fails(st.code, ICISIM_INPUT, "no whole sequences");
+    icisim_point_free(point);
 }
 
 static void results(void)
