@@ -267,7 +267,8 @@ static int draw_devices(struct routing *r, struct law *law, uint64_t seed, struc
     return code;
 }
 
-/* Takes counts that another point has drawn, or draws them and keeps them. Seeds of 32 bits are different numbers. */
+/* Takes counts that another point has drawn, or draws them, and keeps them until there are enough. The generator takes 32 bits of the
+ * seed: these are half of the key. */
 static int draw_once(struct routing *r, struct law *law, uint64_t seed, struct status *st)
 {
     enum { BYTES_MOST = 1 << 28 };
