@@ -11,43 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A heap of instructions with the smallest key on top; equal keys in text order. */
-struct entry {
-    double key;
-    int32_t at;
-};
-struct heap {
-    int32_t count;
-    struct entry *entry;
-};
-
-static bool before(struct entry a, struct entry b)
-{
-    return a.key < b.key || (a.key <= b.key && a.at < b.at);
-}
-
-static void push(struct heap *heap, double key, int32_t at)
-{
-    struct entry pushed = {key, at};
-    int32_t i = heap->count++;
-    for (; i > 0 && before(pushed, heap->entry[(i - 1) / 2]); i = (i - 1) / 2)
-        heap->entry[i] = heap->entry[(i - 1) / 2];
-    heap->entry[i] = pushed;
-}
-
-static int32_t pop(struct heap *heap)
-{
-    int32_t at = heap->entry[0].at, i = 0;
-    struct entry last = heap->entry[--heap->count];
-    for (int32_t child; (child = 2 * i + 1) < heap->count; i = child) {
-        child += child + 1 < heap->count && before(heap->entry[child + 1], heap->entry[child]);
-        if (!before(heap->entry[child], last))
-            break;
-        heap->entry[i] = heap->entry[child];
-    }
-    heap->entry[i] = last;
-    return at;
-}
+#include "base/heap.h"
 
 /* The state of an instruction; times are estimates. */
 struct scheduled {
@@ -63,7 +27,8 @@ struct scheduler {
     const struct computation *computation;
     struct scheduled *of; /* [count + 2] by instruction of the computation, counted from its first */
     int32_t *user;
-    struct heap now, later; /* computes that could start, by rank; later ones, by ready time */
+    /* Computes that could start, by rank; later ones, by ready time; equal ones in text order. They have room for all. */
+    struct heap now, later;
     double core_s;
     int32_t *order, ordered;
 };
@@ -99,6 +64,7 @@ static int scheduler_init(struct scheduler *s, const struct lower *lower, int32_
     s->of = calloc(n + 1, sizeof *s->of);
     s->now.entry = malloc(n * sizeof *s->now.entry);
     s->later.entry = malloc(n * sizeof *s->later.entry);
+    s->now.room = s->later.room = (int32_t)n;
     if (!s->of || !s->now.entry || !s->later.entry)
         return status_nomem(st);
     for (int32_t i = 0; i < c->count; i++)
@@ -143,7 +109,7 @@ static void place(struct scheduler *s, int32_t i, double end_s)
         int32_t user = s->user[u];
         s->of[user].ready_s = fmax(s->of[user].ready_s, end_s);
         if (--s->of[user].missing == 0)
-            push(&s->later, s->of[user].ready_s, user);
+            heap_push(&s->later, s->of[user].ready_s, user, user);
     }
 }
 
@@ -155,18 +121,18 @@ int lower_order(const struct lower *lower, int32_t computation, int32_t order[],
         rank_all(&s);
         for (int32_t i = 0; i < s.computation->count; i++)
             if (s.of[i].missing == 0)
-                push(&s.later, 0, i);
+                heap_push(&s.later, 0, i, i);
     }
     while (code == 0 && (s.now.count > 0 || s.later.count > 0)) {
         if (s.later.count > 0 && (s.now.count == 0 || s.later.entry[0].key <= s.core_s)) {
-            int32_t i = pop(&s.later);
+            int32_t i = heap_pop(&s.later);
             if (s.of[i].took_s > 0 && lower_collective_in(s.module, s.computation->first + i) < 0)
-                push(&s.now, -s.of[i].rank_s, i);
+                heap_push(&s.now, -s.of[i].rank_s, i, i);
             else
                 place(&s, i, s.of[i].ready_s + s.of[i].took_s);
             continue;
         }
-        int32_t i = pop(&s.now);
+        int32_t i = heap_pop(&s.now);
         s.core_s = fmax(s.core_s, s.of[i].ready_s) + s.of[i].took_s;
         place(&s, i, s.core_s);
     }

@@ -69,7 +69,7 @@ static bool look(struct run *run)
 /* Advances from instant to instant until no event is left. */
 static void pass_time(struct run *run)
 {
-    while (!look(run) && run->queue.entries > 0) {
+    while (!look(run) && run->queue.heap.count > 0) {
         run->now_s = queue_next_s(&run->queue);
         uint32_t batch = queue_pop(&run->queue);
         for (uint32_t i = 0; i < queue_batch(&run->queue, batch)->events; i++)

@@ -238,12 +238,12 @@ void network_group_event(struct network *network, int32_t group, double now_s)
 }
 
 /* Handles the events up to a time, from a place in the heap of the queue on. */
-static void due_from(struct network *network, uint32_t at, double until_s, double now_s)
+static void due_from(struct network *network, int32_t at, double until_s, double now_s)
 {
-    const struct queue *queue = network->queue;
-    if (at >= queue->entries || queue->heap[at].time_s > until_s)
+    const struct heap *heap = &network->queue->heap;
+    if (at >= heap->count || heap->entry[at].key > until_s)
         return;
-    const struct batch *batch = queue_batch(queue, queue->heap[at].batch);
+    const struct batch *batch = queue_batch(network->queue, (uint32_t)heap->entry[at].item);
     for (uint32_t i = 0; i < batch->events; i++)
         if (batch->event[i].kind == EVENT_GROUP)
             group_due(network, (int32_t)batch->event[i].index, until_s, now_s);

@@ -12,10 +12,8 @@
 #pragma once
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-#include "base/grow.h"
+#include "base/heap.h"
 #include "engine/event_pool.h"
 
 /* An event is a kind and an index: of a wave, a link or a group of links. */
@@ -30,17 +28,10 @@ struct batch {
     struct event event[BATCH_EVENTS];
 };
 
-struct queue_entry {
-    double time_s;
-    uint64_t number; /* sequence number, which decides between equal times */
-    uint32_t batch;
-};
-
 struct queue {
     struct pool batches;
-    struct queue_entry *heap;
-    uint32_t entries, room;
-    uint64_t numbers;
+    struct heap heap; /* of batches by time; equal times in the order of their creation */
+    int64_t numbers;
     uint32_t latest; /* the batch created last ... */
     double latest_s; /* ... and its time, NaN once it has been popped */
     bool fault;
@@ -54,8 +45,8 @@ static inline struct queue queue_of(void)
 static inline void queue_free(struct queue *queue)
 {
     pool_free(&queue->batches);
-    free(queue->heap);
-    queue->heap = NULL;
+    free(queue->heap.entry);
+    queue->heap = (struct heap){0};
 }
 
 static inline struct batch *queue_batch(const struct queue *queue, uint32_t batch)
@@ -63,22 +54,12 @@ static inline struct batch *queue_batch(const struct queue *queue, uint32_t batc
     return (struct batch *)queue->batches.item + batch;
 }
 
-static inline bool queue_is_before(struct queue_entry a, struct queue_entry b)
-{
-    return a.time_s < b.time_s || (a.time_s <= b.time_s && a.number < b.number);
-}
-
 static inline bool queue_begin_batch(struct queue *queue, double time_s)
 {
     uint32_t batch = pool_take(&queue->batches);
-    if (!batch || !GROW(queue->heap, queue->entries, queue->room))
+    if (!batch || !heap_push(&queue->heap, time_s, queue->numbers++, (int32_t)batch))
         return false;
     queue_batch(queue, batch)->events = 0;
-    struct queue_entry entry = {time_s, queue->numbers++, batch};
-    uint32_t at = queue->entries++;
-    for (; at > 0 && queue_is_before(entry, queue->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        queue->heap[at] = queue->heap[(at - 1) / 2];
-    queue->heap[at] = entry;
     queue->latest = batch;
     queue->latest_s = time_s;
     return true;
@@ -98,23 +79,13 @@ static inline void queue_push(struct queue *queue, double time_s, enum event_kin
 /* Time of the next event; infinity if there is none. */
 static inline double queue_next_s(const struct queue *queue)
 {
-    return queue->entries ? queue->heap[0].time_s : INFINITY;
+    return queue->heap.count > 0 ? queue->heap.entry[0].key : INFINITY;
 }
 
 /* Removes and returns the earliest batch of a queue that is not empty; the caller gives it back. */
 static inline uint32_t queue_pop(struct queue *queue)
 {
-    uint32_t first = queue->heap[0].batch, at = 0, child;
-    struct queue_entry moved = queue->heap[--queue->entries];
-    while ((child = 2 * at + 1) < queue->entries) {
-        if (child + 1 < queue->entries && queue_is_before(queue->heap[child + 1], queue->heap[child]))
-            child++;
-        if (!queue_is_before(queue->heap[child], moved))
-            break;
-        queue->heap[at] = queue->heap[child];
-        at = child;
-    }
-    queue->heap[at] = moved;
+    uint32_t first = (uint32_t)heap_pop(&queue->heap);
     if (first == queue->latest)
         queue->latest_s = NAN;
     return first;

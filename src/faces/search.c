@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/heap.h"
 #include "base/progress.h"
 #include "base/time_limit.h"
 #include "base/workers.h"
@@ -77,10 +77,11 @@ struct search {
     double promised_s; /* the least estimate */
     struct seats seats;
     struct family *family;
-    const struct family **order;    /* the promising first */
-    int32_t families, others;       /* of them with the same seats */
-    struct candidate *heap, *batch; /* the least first; those being simulated now */
-    int64_t heaped, heap_room;
+    const struct family **order;         /* the promising first */
+    int32_t families, others;            /* of them with the same seats */
+    struct candidate *candidate, *batch; /* all of them; those being simulated now */
+    int32_t candidates, candidate_room;
+    struct heap heap; /* of those that are left */
     bool writes;
     struct fate *fate; /* [points], if rows are written */
     struct found *found;
@@ -151,36 +152,20 @@ static void end_family(struct search *search, int32_t f, enum end end, double bo
             end_point(search, point_at(search, family, s), f, end, bound_s);
 }
 
-/* The heap. */
-
-static bool is_less(const struct candidate *a, const struct candidate *b)
-{
-    return a->least_s < b->least_s || (!(b->least_s < a->least_s) && a->point < b->point);
-}
+/* Candidates, the least first. */
 
 static int push(struct search *search, struct candidate candidate, struct status *st)
 {
-    if (!GROW(search->heap, search->heaped, search->heap_room))
+    if (!GROW(search->candidate, search->candidates, search->candidate_room) ||
+        !heap_push(&search->heap, candidate.least_s, candidate.point, search->candidates))
         return status_nomem(st);
-    int64_t at = search->heaped++;
-    for (; at > 0 && is_less(&candidate, &search->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        search->heap[at] = search->heap[(at - 1) / 2];
-    search->heap[at] = candidate;
+    search->candidate[search->candidates++] = candidate;
     return 0;
 }
 
 static struct candidate pop(struct search *search)
 {
-    struct candidate first = search->heap[0], last = search->heap[--search->heaped];
-    int64_t at = 0;
-    for (int64_t next; (next = 2 * at + 1) < search->heaped; at = next) {
-        next += next + 1 < search->heaped && is_less(&search->heap[next + 1], &search->heap[next]);
-        if (!is_less(&search->heap[next], &last))
-            break;
-        search->heap[at] = search->heap[next];
-    }
-    search->heap[at] = last;
-    return first;
+    return search->candidate[heap_pop(&search->heap)];
 }
 
 /* Simulations, by workers. */
@@ -433,8 +418,8 @@ static int refine(struct search *search, const struct candidate *candidate, stru
 static int settle(struct search *search, struct status *st)
 {
     int code = 0, count = 0;
-    while (code == 0 && (count > 0 || search->heaped > 0)) {
-        bool open = search->heaped > 0 && !is_out(search, search->heap[0].least_s);
+    while (code == 0 && (count > 0 || search->heap.count > 0)) {
+        bool open = search->heap.count > 0 && !is_out(search, search->heap.entry[0].key);
         if (count == AT_ONCE || (count > 0 && !open)) {
             code = run_workers(search, count, st);
             count = 0;
@@ -595,7 +580,7 @@ static int search_families(struct search *search, struct status *st)
     }
     if (code == 0)
         code = settle(search, st);
-    while (search->heaped > 0 && code == 0) {
+    while (search->heap.count > 0 && code == 0) {
         struct candidate left = pop(search);
         end_point(search, left.point, left.family, END_ESTIMATE, left.least_s);
     }
@@ -688,7 +673,8 @@ static void search_free(struct search *search)
     seats_free(&search->seats);
     free(search->family);
     free(search->order);
-    free(search->heap);
+    free(search->heap.entry);
+    free(search->candidate);
     free(search->batch);
     free(search->fate);
     free(search->found);
