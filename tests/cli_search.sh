@@ -99,8 +99,8 @@ PY
 least() { # name, dims of the model, arguments
     local name=$1 dims=$2
     shift 2
-    printf 'model: transformer\nsequence: 512\nvocabulary: 32000\nattention: full\nkernel: ideal\n%b' "$dims" >"$scratch/$name.yaml"
-    "$icisim" sweep "$scratch/$name.yaml" --chip v5p "$@" --top 10000 --csv "$scratch/$name.csv" -j 2 >/dev/null 2>"$scratch/err"
+    printf 'chip: v5p\nmodel: transformer\nsequence: 512\nvocabulary: 32000\nattention: full\nkernel: ideal\n%b' "$dims" >"$scratch/$name.yaml"
+    "$icisim" sweep "$scratch/$name.yaml" "$@" --top 10000 --csv "$scratch/$name.csv" -j 2 >/dev/null 2>"$scratch/err"
     python3 - "$scratch/$name.csv" <<'PY' || { echo "search: least of $name"; failed=1; }
 import csv, sys
 rows = [row for row in csv.DictReader(open(sys.argv[1])) if row["time_s"]]
@@ -112,6 +112,9 @@ PY
 least wide 'layers: 6\nd-model: 1280\nd-ff: 3072\nheads: 8\nkv-heads: 4\nhead-dim: 64\ntokens-per-chip: 2048\n' --chips 16 --slice all --mesh all
 least deep 'layers: 9\nd-model: 768\nd-ff: 5120\nheads: 16\nkv-heads: 8\nhead-dim: 64\ntokens-per-chip: 1024\n' --chips 16 --slice all --mesh all --prefetch 1
 least lines 'layers: 6\nd-model: 2048\nd-ff: 7168\nheads: 8\nkv-heads: 4\nhead-dim: 128\ntokens-per-chip: 1024\n' --slice 1x4x8 \
+    --mesh all
+# Permutes that the queue waits for go to and fro one after the other.
+least waits 'layers: 6\nd-model: 2048\nd-ff: 7168\nheads: 8\nkv-heads: 4\nhead-dim: 128\ntokens-per-chip: 1024\n' --chip v5e --chips 32 \
     --mesh all
 model=("$scratch/wide.yaml" --chip v5p --chips 8 --slice all --mesh all)
 "$icisim" sweep "${model[@]}" --top 5 --csv "$scratch/two.csv" -j 2 >/dev/null 2>&1

@@ -359,8 +359,8 @@ static int find_reverses(struct lower_least *least, struct status *st)
                 class->reverse = f;
                 least->class[f].reverse = c;
             }
-        if (class)
-            fresh[c] = true;
+        if (class) /* else the queue waits for it */
+            fresh[c] = opcode_info(module_at(lower->module, item->instruction)->opcode)->class == CLASS_START;
     }
     free(fresh);
     return 0;
