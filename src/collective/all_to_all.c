@@ -83,10 +83,10 @@ static void send_tied(struct direct *d, int32_t where, int tie, int way)
     struct program *program = d->walk->program;
     struct towards towards;
     if (d->looked_at == 1) {
-        towards = (struct towards){d->minimal[way], NO_TABLE};
+        towards = (struct towards){d->ways[0]->route[way], NO_TABLE};
     } else {
         for (int chip = 0; chip < d->looked_at; chip++)
-            d->route[chip] = d->mask[chip] ? d->minimal[chip * MINIMAL_ROUTES + way] : -1;
+            d->route[chip] = d->mask[chip] ? d->ways[chip]->route[way] : -1;
         towards = program_towards_table(program, d->route, where);
     }
     struct payload payload = block(d, tie, way);
@@ -100,7 +100,7 @@ static int find_routes(struct direct *d, int from, int to, int32_t route[])
 {
     struct program *program = d->walk->program;
     struct minimal_route minimal[MINIMAL_ROUTES];
-    int ways = d->ties ? route_minimal(program->slice, from, to, minimal) : 1;
+    int ways = d->most > 1 ? route_minimal(program->slice, from, to, minimal) : 1;
     for (int w = 0; w < ways && ways > 1; w++) {
         if (program->slice->link &&
             route_walk(program->slice, from, minimal[w].hop, minimal[w].hops, NULL) != to)
@@ -113,13 +113,24 @@ static int find_routes(struct direct *d, int from, int to, int32_t route[])
     return ways;
 }
 
+/* The routes from a chip to another. On a torus without defects they are alike for all pairs that are as far apart. */
+static const struct ways *find_ways(struct direct *d, int from, int to)
+{
+    const struct slice *slice = d->walk->program->slice;
+    bool alike = !slice->link && !slice_is_twisted(slice);
+    int64_t at = alike ? 0 : from;
+    for (int a = 0; a < slice->axes && alike; a++)
+        at = at * 2 * slice->len[a] + slice->len[a] + slice_coord(slice, to, a) - slice_coord(slice, from, a);
+    if (!alike || d->apart[at].count == 0)
+        d->apart[at].count = find_routes(d, from, to, d->apart[at].route);
+    return &d->apart[at];
+}
+
 void direct_find_routes(struct direct *d)
 {
     for (int chip = 0; chip < d->looked_at; chip++) {
         int to = d->to[d->walk->rings][chip];
-        d->tie[chip] = to < 0 || !d->mask[chip]
-                           ? NO_MEMBER
-                           : (uint8_t)find_routes(d, chip, to, &d->minimal[chip * MINIMAL_ROUTES]);
+        d->ways[chip] = to < 0 || !d->mask[chip] ? NULL : find_ways(d, chip, to);
     }
 }
 
@@ -127,10 +138,10 @@ static void send_offset(struct direct *d)
 {
     memset(d->mask, 1, (size_t)d->looked_at);
     direct_find_routes(d);
-    for (int tie = 1; tie <= d->ways; tie++) {
+    for (int tie = 1; tie <= d->most; tie++) {
         bool any = false;
         for (int chip = 0; chip < d->looked_at; chip++)
-            any |= d->mask[chip] = d->tie[chip] == tie;
+            any |= d->mask[chip] = d->ways[chip] && d->ways[chip]->count == tie;
         if (!any)
             continue;
         int32_t where = d->looked_at == 1 ? WHERE_ALL : program_mask(d->walk->program, d->mask);
@@ -163,20 +174,19 @@ void direct_each_offset(struct direct *d, int r, void (*act)(struct direct *d))
 static void find_parts(struct direct *d)
 {
     const struct slice *slice = d->walk->program->slice;
-    d->ways = 1;
+    d->most = 1;
     if (d->walk->spec->keep_ties)
         return;
     if (slice_is_twisted(slice)) {
         d->dims = 3;
         memcpy(d->part, (int[]){2, 2, 3}, sizeof d->part);
-        d->ways = 6;
+        d->most = 6;
     }
-    for (int axis = 0; axis < slice->axes && d->ways != 6; axis++)
+    for (int axis = 0; axis < slice->axes && d->most != 6; axis++)
         if (slice_ring(slice, axis) > 0 && slice->len[axis] % 2 == 0) {
             d->part[d->dims++] = 2;
-            d->ways *= 2;
+            d->most *= 2;
         }
-    d->ties = d->ways > 1;
 }
 
 static int write_equal(struct direct *d, struct status *st)
@@ -200,8 +210,8 @@ static void direct_free(struct direct *d)
 {
     for (int r = 0; r <= COLLECTIVE_RINGS; r++)
         free(d->to[r]);
-    free(d->minimal);
-    free(d->tie);
+    free(d->apart);
+    free(d->ways);
     free(d->route);
     free(d->mask);
 }
@@ -215,8 +225,8 @@ static int direct_init(struct direct *d, struct walk *walk, bool one_for_all, in
     bool all = true;
     for (int r = 0; r <= walk->rings; r++)
         all &= (d->to[r] = malloc(chips * sizeof *d->to[r])) != NULL;
-    all &= (d->minimal = malloc((size_t)d->looked_at * MINIMAL_ROUTES * sizeof *d->minimal)) != NULL;
-    all &= (d->tie = calloc(chips, 1)) != NULL;
+    all &= (d->apart = calloc(chips << SLICE_AXES, sizeof *d->apart)) != NULL;
+    all &= (d->ways = calloc(chips, sizeof *d->ways)) != NULL;
     all &= (d->mask = calloc(chips, 1)) != NULL;
     all &= (d->route = malloc(chips * sizeof *d->route)) != NULL;
     if (!all) {

@@ -49,8 +49,7 @@ static int64_t part_of(int64_t elements, int ways, int w)
     return elements / ways + (w < elements % ways);
 }
 
-/* Finds the routes of all chips that have something to send at the offset; tie[] is NO_MEMBER for all other
- * chips. */
+/* Finds the routes of all chips that have something to send at the offset; ways[] is NULL for all other chips. */
 static void find_routes(struct direct *d)
 {
     for (int chip = 0; chip < d->looked_at; chip++)
@@ -65,9 +64,9 @@ static void fill_sizes(struct direct *d)
     size_t row = (size_t)d->walk->chips * (size_t)ragged->pieces;
     find_routes(d);
     for (int chip = 0; chip < d->looked_at; chip++) {
-        if (d->tie[chip] == NO_MEMBER)
+        if (!d->ways[chip])
             continue;
-        int to = d->to[d->walk->rings][chip], ways = d->tie[chip];
+        int to = d->to[d->walk->rings][chip], ways = d->ways[chip]->count;
         int64_t *sends = ragged->sends + (size_t)chip * row + ragged->position[to] * ragged->pieces;
         int64_t *gets = ragged->gets + (size_t)to * row + ragged->position[chip] * ragged->pieces;
         for (int w = 0; w < ways; w++)
@@ -115,10 +114,11 @@ static void send_tied(struct direct *d, int tie, int w)
     struct ragged *ragged = d->own;
     bool any = false;
     for (int chip = 0; chip < d->looked_at; chip++) {
-        int64_t elements = d->tie[chip] == tie ? part_of(block_of(d, chip), tie, w) : 0;
+        int64_t elements =
+            d->ways[chip] && d->ways[chip]->count == tie ? part_of(block_of(d, chip), tie, w) : 0;
         any |= d->mask[chip] = elements > 0;
         ragged->amount[chip] = (double)elements * d->walk->spec->elem_bytes;
-        d->route[chip] = elements > 0 ? d->minimal[chip * MINIMAL_ROUTES + w] : -1;
+        d->route[chip] = elements > 0 ? d->ways[chip]->route[w] : -1;
     }
     if (!any)
         return;
@@ -138,7 +138,7 @@ static void send_tied(struct direct *d, int tie, int w)
 static void send_offset(struct direct *d)
 {
     find_routes(d);
-    for (int tie = 1; tie <= d->ways; tie++)
+    for (int tie = 1; tie <= d->most; tie++)
         for (int w = 0; w < tie; w++)
             send_tied(d, tie, w);
 }
@@ -146,7 +146,7 @@ static void send_offset(struct direct *d)
 static int write_ragged(struct direct *d, struct status *st)
 {
     size_t chips = (size_t)d->walk->program->slice->chips;
-    struct ragged ragged = {.pieces = d->ways, .position = malloc(chips * sizeof *ragged.position)};
+    struct ragged ragged = {.pieces = d->most, .position = malloc(chips * sizeof *ragged.position)};
     ragged.amount = malloc(chips * sizeof *ragged.amount);
     d->own = &ragged;
     int code = ragged.position && ragged.amount ? 0 : status_nomem(st);

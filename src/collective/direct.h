@@ -8,7 +8,11 @@
 
 #include "collective/walk.h"
 
-enum { NO_MEMBER = 255 };
+/* The shortest routes from a chip to another. */
+struct ways {
+    int count;
+    int32_t route[MINIMAL_ROUTES];
+};
 
 /* The state of the recursion over offsets. to[k] holds, for every chip, the chip to which the offsets on the
  * first k rings lead; -1 for chips in no group. */
@@ -18,16 +22,16 @@ struct direct {
     int32_t *to[COLLECTIVE_RINGS + 1];
     int offset[COLLECTIVE_RINGS];
     int looked_at;              /* chips to compute: 1 if all chips are equivalent */
-    bool ties;                  /* blocks are split among several shortest routes, ... */
-    int ways;                   /* ... at most this number */
+    int most;                   /* the number of shortest routes among which a block is split */
     int dims, part[SLICE_AXES]; /* dims of 2 and 3 that cut a block into parts for any number of routes */
     struct collective_buffers buffer;
-    double bytes;     /* of a block, if all are equal */
-    int32_t *minimal; /* [chips][MINIMAL_ROUTES]: routes */
-    uint8_t *tie;     /* [chips]: number of shortest routes; NO_MEMBER: the chip sends nothing */
-    int32_t *route;   /* scratch [chips] */
-    uint8_t *mask;    /* scratch [chips] */
-    void *own;        /* data of the function called for each offset */
+    double bytes; /* of a block, if all are equal */
+    struct ways
+        *apart; /* [chips * 2^SLICE_AXES]: by how far chips are apart, if that says it all, else by chip */
+    const struct ways **ways; /* [chips]: of that; NULL: the chip sends nothing */
+    int32_t *route;           /* scratch [chips] */
+    uint8_t *mask;            /* scratch [chips] */
+    void *own;                /* data of the function called for each offset */
 };
 
 /* The different part of the two: `write` makes the buffers and the sends. */
@@ -40,8 +44,8 @@ int direct_build(const struct direct_form *form, const struct collective_spec *s
                  int32_t before, int32_t *after, struct status *st);
 
 /* direct_each_offset() calls `act` for all offsets on ring r and the rings after it. direct_find_routes(),
- * which `act` calls, finds the routes at the offset for all chips in mask[] (tie[] of other chips becomes
- * NO_MEMBER). */
+ * which `act` calls, finds the routes at the offset for all chips in mask[] (ways[] of other chips becomes
+ * NULL). */
 void direct_each_offset(struct direct *d, int r, void (*act)(struct direct *d));
 void direct_find_routes(struct direct *d);
 
