@@ -40,10 +40,8 @@ static bool rings_differ(const struct collective *collective, const struct slice
         const struct ring *ring = spec->ring[r];
         if (ring->n < 2)
             continue;
-        if (first && slice->link)
-            return true;
-        if (first &&
-            (ring->n != first->n || ring->closed != first->closed || ring->overlap != first->overlap))
+        if (first && (slice->link || ring->n != first->n || ring->closed != first->closed ||
+                      ring->overlap != first->overlap))
             return true;
         first = first ? first : ring;
     }

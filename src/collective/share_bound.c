@@ -94,14 +94,20 @@ static double busy_s(const struct share_costs *costs, const int share[], int rin
     return sum_s;
 }
 
+/* fmax() is a call. */
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 double share_least_s(const struct share_costs *costs, const int share[])
 {
     double links_s = 0, longest_s = 0;
     for (int r = 0; r < costs->rings; r++) {
-        links_s = fmax(links_s, busy_s(costs, share, r));
-        longest_s = fmax(longest_s, costs->part_s[r] * shares_of(costs, share, r));
+        links_s = larger(links_s, busy_s(costs, share, r));
+        longest_s = larger(longest_s, costs->part_s[r] * shares_of(costs, share, r));
     }
-    return costs->setup_s + costs->times * fmax(links_s, costs->steps_s + longest_s);
+    return costs->setup_s + costs->times * larger(links_s, costs->steps_s + longest_s);
 }
 
 /* A convex function of the shares, so a row is left as soon as it rises, and so is the search over rows. */
@@ -118,7 +124,7 @@ double share_find_least(const struct share_costs *costs, int share[static COLLEC
             double tried_s = share_least_s(costs, tried);
             if (tried_s > row_s * rises)
                 break;
-            row_s = fmin(row_s, tried_s);
+            row_s = tried_s < row_s ? tried_s : row_s;
             if (tried_s >= best_s * (1 - 1e-12))
                 continue;
             best_s = tried_s;
@@ -130,11 +136,26 @@ double share_find_least(const struct share_costs *costs, int share[static COLLEC
     return best_s;
 }
 
+/* Does a ring leave the axis on which it begins? */
+static bool turns(const struct ring *ring, const struct slice *slice)
+{
+    int first = 0, axes = 0;
+    while (ring->axis < 0 && ring->next[first] < 0)
+        first++;
+    for (int axis = 0; axis < slice->axes && ring->axis < 0; axis++) {
+        int at = ring->next[first];
+        while (at != first && slice_coord(slice, at, axis) == slice_coord(slice, first, axis))
+            at = ring->next[at];
+        axes += at != first;
+    }
+    return axes > 1;
+}
+
 /* The mean load of a ring's links, of the busiest one's. One that turns has at least half of them on one axis. */
-static double mean_frac(const struct ring *ring, enum ring_kind kind)
+static double mean_frac(const struct ring *ring, const struct slice *slice, enum ring_kind kind)
 {
     double mean = kind == RING_UNI ? ring->n - 1 : (ring->n - 1) / 2.0;
-    return ring->axis < 0 ? 0.5 : mean / crossings(ring, kind);
+    return turns(ring, slice) ? 0.5 : mean / crossings(ring, kind);
 }
 
 /* With one order of the parts, if chips of a part stay in step, on links that all groups share: that is not proven, but of
@@ -154,8 +175,8 @@ static double order_least_s(const struct collective *collective, const struct sl
         memset(share, 0, sizeof share);
     for (int r = 0; r < spec->rings; r++)
         if (spec->ring[r]->n > 1)
-            *links_s = fmax(*links_s,
-                            costs.times * busy_s(&costs, share, of++) * mean_frac(spec->ring[r], spec->kind));
+            *links_s = fmax(*links_s, costs.times * busy_s(&costs, share, of++) *
+                                          mean_frac(spec->ring[r], slice, spec->kind));
     return share_least_s(&costs, share);
 }
 
