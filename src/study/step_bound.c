@@ -43,24 +43,29 @@ static int run(struct step_bound *step, double *time_s, struct status *st)
 /* Notes a ring of a mesh: whether it is closed, and the places of the devices along its axes. */
 static int add_ring(const struct mesh *mesh, const char *axes, uint32_t *rings, struct status *st)
 {
+    struct mesh chips = {.devices = 0};
     struct axis_list list;
     struct ring ring;
     if (mesh_parse_axes(mesh, axes, &list, st) < 0)
         return st->code;
-    if (axis_list_size(&list, &mesh->axes) < 3)
+    int size = axis_list_size(&list, &mesh->axes);
+    if (size < 3)
         return 0;
     int32_t *device = malloc((size_t)mesh->devices * sizeof *device);
     if (!device)
         return status_nomem(st);
     axis_list_groups(&list, &mesh->axes, device);
-    int code = ring_of_loop(&ring, mesh, &list, st);
-    for (int i = 0; code == 0 && i < ring.n; i++)
+    int code = mesh->cores > 1 ? mesh_init_of_chips(&chips, mesh, st) : 0;
+    if (code == 0)
+        code = ring_of_loop(&ring, mesh->cores > 1 ? &chips : mesh, &list, st);
+    for (int i = 0; code == 0 && i < size; i++)
         device[i] = ring_position(&ring, mesh->slice, mesh_chip(mesh, device[i]));
     if (code == 0) {
         *rings = lookup_hash(*rings, &(int){ring.closed}, sizeof(int));
-        *rings = lookup_hash(*rings, device, (size_t)ring.n * sizeof *device);
+        *rings = lookup_hash(*rings, device, (size_t)size * sizeof *device);
         ring_free(&ring);
     }
+    mesh_free(&chips);
     free(device);
     return code;
 }
@@ -72,7 +77,7 @@ static int find_rings(const struct step_bound *step, const struct mesh *mesh, ui
     const struct model_step *own = &module_of(step)->step;
     int code = 0;
     *rings = 0;
-    for (int r = 0; r < own->rings && mesh->cores == 1 && code == 0; r++)
+    for (int r = 0; r < own->rings && code == 0; r++)
         code = add_ring(mesh, own->ring[r], rings, st);
     return code;
 }
