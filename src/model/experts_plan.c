@@ -129,7 +129,7 @@ static int read_routings(struct experts *x, const struct point *point, struct st
     if (code < 0)
         return code;
     int count = routing_differs(node) ? x->layers_with : 1;
-    e->drawn = node_get(node, "draw") != NULL;
+    e->by_chance = node_get(node, "draw") != NULL;
     e->of = calloc((size_t)count + 1, sizeof *e->of);
     if (!e->of)
         return status_nomem(st);

@@ -62,7 +62,7 @@ struct model_experts {
     struct routed *of;
     struct groups groups;    /* of the experts' axis */
     struct axis_list tokens; /* the axes that cut the tokens, the major one first */
-    bool drawn;              /* the routings were drawn, and can be drawn again */
+    bool by_chance;          /* the routings were drawn, and can be drawn again */
     int chunks;              /* parts of the rows that are sent */
 };
 

@@ -58,7 +58,7 @@ int draws_one(const struct point *point, struct catalog *catalog, int draw, stru
                            "--draws: '%s' has no experts that tokens are sent to; give the workload file of "
                            "a model: experts",
                            point->work.op);
-    if (code == 0 && !m->step.model.experts->drawn)
+    if (code == 0 && !m->step.model.experts->by_chance)
         code = status_fail(st, STATUS_INPUT,
                            "--draws: its routing stands in a file; give it a draw, such as routing: {draw: "
                            "uniform}");
