@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arrays that grow, and what finds their entries again. */
+/* Arrays that grow, what finds their entries again, and the least of them. */
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/heap.h"
 #include "base/lookup.h"
 #include "suite.h"
 
@@ -101,5 +102,31 @@ static void hashes_differ(void)
     CU_ASSERT_NOT_EQUAL(lookup_hash(0, "\0", 1), lookup_hash(0, "\0\0", 2));
 }
 
+/* 1,009 entries with 7 keys, each number once: they come in order, also if some are put in between. */
+static void pops_the_least(void)
+{
+    enum { ENTRIES = 1009, KEYS = 7 };
+    struct heap heap = {0};
+    double key = -1;
+    int64_t number = -1;
+    int popped = 0;
+    for (int32_t i = 0; i < ENTRIES; i++) { /* i to 389 i modulo a prime is a permutation */
+        int64_t at = (int64_t)i * 389 % ENTRIES;
+        CU_ASSERT_TRUE_FATAL(heap_push(&heap, 2.385 * (double)(at % KEYS), at, (int32_t)at));
+    }
+    for (; heap.count > 0; popped++) {
+        double next = heap.entry[0].key;
+        int32_t item = heap_pop(&heap);
+        CU_ASSERT_EQUAL(next, 2.385 * (item % ENTRIES % KEYS));
+        CU_ASSERT_TRUE(next > key || (next == key && item > number));
+        key = next;
+        number = item;
+        if (item < ENTRIES && item % 3 == 0) /* behind it, of the same key */
+            CU_ASSERT_TRUE_FATAL(heap_push(&heap, key, item + ENTRIES, item + ENTRIES));
+    }
+    CU_ASSERT_EQUAL(popped, ENTRIES + (ENTRIES + 2) / 3);
+    free(heap.entry);
+}
+
 SUITE("grow", TEST(appends), TEST(appends_many), TEST(refuses_what_cannot_be), TEST(finds_all_of_a_hash),
-      TEST(hashes_differ))
+      TEST(hashes_differ), TEST(pops_the_least))
