@@ -148,7 +148,7 @@ int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct stat
  * closed if possible. Its slots give the position in the list's order (axis_list_position). */
 int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st);
 /* The ring of a loop of permutes: it follows the numbers of the devices; with devices in ring order it goes
- * from neighbour to neighbour. Its overlap is not counted. */
+ * from neighbour to neighbour. Its overlap is not counted. Of chips with several devices, it is that of the chips. */
 int ring_of_loop(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st);
 /* The ring through each group in the order listed: `chip` lists groups * n different chips. */
 int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,

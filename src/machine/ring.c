@@ -389,7 +389,12 @@ int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_l
 
 int ring_of_loop(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st)
 {
-    return ring_over(ring, mesh, list, mesh->order == DEVICE_ORDER_RING, st);
+    struct mesh chips = {.devices = 0};
+    int code = mesh->cores > 1 ? mesh_init_of_chips(&chips, mesh, st) : 0;
+    if (code == 0)
+        code = ring_over(ring, mesh->cores > 1 ? &chips : mesh, list, mesh->order == DEVICE_ORDER_RING, st);
+    mesh_free(&chips);
+    return code;
 }
 
 int rings_piece(const struct ring *const ring[], int rings, const struct slice *slice, int chip)

@@ -178,20 +178,14 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
 {
     struct model_step *step = context;
     const struct mesh *mesh = step->mesh;
-    struct mesh chips = {.devices = 0};
     struct axis_list over;
     struct ring ring;
     char axes[TALLY_AXES];
-    int code = mesh->cores > 1 ? mesh_init_of_chips(&chips, mesh, st) : 0;
-    if (code == 0)
-        code = mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st);
-    if (code >= 0)
-        note_ring(step, axes);
-    if (code >= 0)
-        code = ring_of_loop(&ring, mesh->cores > 1 ? &chips : mesh, &over, st);
-    mesh_free(&chips);
-    if (code < 0)
-        return code;
+    if (mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st) < 0)
+        return st->code;
+    note_ring(step, axes);
+    if (ring_of_loop(&ring, mesh, &over, st) < 0)
+        return st->code;
     int *listed = malloc((size_t)groups->size * sizeof *listed), each = groups->size / ring.n;
     for (int g = 0; g < groups->count && listed; g++) {
         int *member = groups->member + (size_t)g * (size_t)groups->size;
@@ -203,7 +197,7 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     }
     *closed = ring.closed;
     ring_free(&ring);
-    code = listed ? 0 : status_nomem(st);
+    int code = listed ? 0 : status_nomem(st);
     free(listed);
     return code;
 }

@@ -43,7 +43,6 @@ static int run(struct step_bound *step, double *time_s, struct status *st)
 /* Notes a ring of a mesh: whether it is closed, and the places of the devices along its axes. */
 static int add_ring(const struct mesh *mesh, const char *axes, uint32_t *rings, struct status *st)
 {
-    struct mesh chips = {.devices = 0};
     struct axis_list list;
     struct ring ring;
     if (mesh_parse_axes(mesh, axes, &list, st) < 0)
@@ -55,9 +54,7 @@ static int add_ring(const struct mesh *mesh, const char *axes, uint32_t *rings, 
     if (!device)
         return status_nomem(st);
     axis_list_groups(&list, &mesh->axes, device);
-    int code = mesh->cores > 1 ? mesh_init_of_chips(&chips, mesh, st) : 0;
-    if (code == 0)
-        code = ring_of_loop(&ring, mesh->cores > 1 ? &chips : mesh, &list, st);
+    int code = ring_of_loop(&ring, mesh, &list, st);
     for (int i = 0; code == 0 && i < size; i++)
         device[i] = ring_position(&ring, mesh->slice, mesh_chip(mesh, device[i]));
     if (code == 0) {
@@ -65,7 +62,6 @@ static int add_ring(const struct mesh *mesh, const char *axes, uint32_t *rings, 
         *rings = lookup_hash(*rings, device, (size_t)size * sizeof *device);
         ring_free(&ring);
     }
-    mesh_free(&chips);
     free(device);
     return code;
 }
