@@ -141,7 +141,7 @@ static void send_offset(struct direct *d)
     for (int tie = 1; tie <= d->most; tie++) {
         bool any = false;
         for (int chip = 0; chip < d->looked_at; chip++)
-            any |= d->mask[chip] = d->ways[chip] && d->ways[chip]->count == tie;
+            any |= d->mask[chip] = direct_ties(d, chip) == tie;
         if (!any)
             continue;
         int32_t where = d->looked_at == 1 ? WHERE_ALL : program_mask(d->walk->program, d->mask);

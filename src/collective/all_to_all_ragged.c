@@ -64,9 +64,9 @@ static void fill_sizes(struct direct *d)
     size_t row = (size_t)d->walk->chips * (size_t)ragged->pieces;
     find_routes(d);
     for (int chip = 0; chip < d->looked_at; chip++) {
-        if (!d->ways[chip])
+        int to = d->to[d->walk->rings][chip], ways = direct_ties(d, chip);
+        if (ways == 0)
             continue;
-        int to = d->to[d->walk->rings][chip], ways = d->ways[chip]->count;
         int64_t *sends = ragged->sends + (size_t)chip * row + ragged->position[to] * ragged->pieces;
         int64_t *gets = ragged->gets + (size_t)to * row + ragged->position[chip] * ragged->pieces;
         for (int w = 0; w < ways; w++)
@@ -114,8 +114,7 @@ static void send_tied(struct direct *d, int tie, int w)
     struct ragged *ragged = d->own;
     bool any = false;
     for (int chip = 0; chip < d->looked_at; chip++) {
-        int64_t elements =
-            d->ways[chip] && d->ways[chip]->count == tie ? part_of(block_of(d, chip), tie, w) : 0;
+        int64_t elements = direct_ties(d, chip) == tie ? part_of(block_of(d, chip), tie, w) : 0;
         any |= d->mask[chip] = elements > 0;
         ragged->amount[chip] = (double)elements * d->walk->spec->elem_bytes;
         d->route[chip] = elements > 0 ? d->ways[chip]->route[w] : -1;

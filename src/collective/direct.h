@@ -22,17 +22,22 @@ struct direct {
     int32_t *to[COLLECTIVE_RINGS + 1];
     int offset[COLLECTIVE_RINGS];
     int looked_at;              /* chips to compute: 1 if all chips are equivalent */
-    int most;                   /* the number of shortest routes among which a block is split */
+    int most;                   /* a block is split among at most this number of shortest routes */
     int dims, part[SLICE_AXES]; /* dims of 2 and 3 that cut a block into parts for any number of routes */
     struct collective_buffers buffer;
-    double bytes; /* of a block, if all are equal */
-    struct ways
-        *apart; /* [chips * 2^SLICE_AXES]: by how far chips are apart, if that says it all, else by chip */
+    double bytes;             /* of a block, if all are equal */
+    struct ways *apart;       /* [chips * 2^SLICE_AXES]: by distance, if that says it all, else by chip */
     const struct ways **ways; /* [chips]: of that; NULL: the chip sends nothing */
     int32_t *route;           /* scratch [chips] */
     uint8_t *mask;            /* scratch [chips] */
     void *own;                /* data of the function called for each offset */
 };
+
+/* The number of routes of a chip at the offset; 0: it sends nothing. */
+static inline int direct_ties(const struct direct *d, int chip)
+{
+    return d->ways[chip] ? d->ways[chip]->count : 0;
+}
 
 /* The different part of the two: `write` makes the buffers and the sends. */
 struct direct_form {
