@@ -94,20 +94,14 @@ static double busy_s(const struct share_costs *costs, const int share[], int rin
     return sum_s;
 }
 
-/* fmax() is a call. */
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 double share_least_s(const struct share_costs *costs, const int share[])
 {
     double links_s = 0, longest_s = 0;
     for (int r = 0; r < costs->rings; r++) {
-        links_s = larger(links_s, busy_s(costs, share, r));
-        longest_s = larger(longest_s, costs->part_s[r] * shares_of(costs, share, r));
+        links_s = fmax(links_s, busy_s(costs, share, r));
+        longest_s = fmax(longest_s, costs->part_s[r] * shares_of(costs, share, r));
     }
-    return costs->setup_s + costs->times * larger(links_s, costs->steps_s + longest_s);
+    return costs->setup_s + costs->times * fmax(links_s, costs->steps_s + longest_s);
 }
 
 /* A convex function of the shares, so a row is left as soon as it rises, and so is the search over rows. */
@@ -124,7 +118,7 @@ double share_find_least(const struct share_costs *costs, int share[static COLLEC
             double tried_s = share_least_s(costs, tried);
             if (tried_s > row_s * rises)
                 break;
-            row_s = tried_s < row_s ? tried_s : row_s;
+            row_s = fmin(row_s, tried_s);
             if (tried_s >= best_s * (1 - 1e-12))
                 continue;
             best_s = tried_s;
@@ -140,9 +134,9 @@ double share_find_least(const struct share_costs *costs, int share[static COLLEC
 static bool turns(const struct ring *ring, const struct slice *slice)
 {
     int first = 0, axes = 0;
-    while (ring->axis < 0 && ring->next[first] < 0)
+    while (ring->next[first] < 0)
         first++;
-    for (int axis = 0; axis < slice->axes && ring->axis < 0; axis++) {
+    for (int axis = 0; axis < slice->axes; axis++) {
         int at = ring->next[first];
         while (at != first && slice_coord(slice, at, axis) == slice_coord(slice, first, axis))
             at = ring->next[at];
@@ -155,7 +149,7 @@ static bool turns(const struct ring *ring, const struct slice *slice)
 static double mean_frac(const struct ring *ring, const struct slice *slice, enum ring_kind kind)
 {
     double mean = kind == RING_UNI ? ring->n - 1 : (ring->n - 1) / 2.0;
-    return turns(ring, slice) ? 0.5 : mean / crossings(ring, kind);
+    return ring->axis < 0 && turns(ring, slice) ? 0.5 : mean / crossings(ring, kind);
 }
 
 /* With one order of the parts, if chips of a part stay in step, on links that all groups share: that is not proven, but of
