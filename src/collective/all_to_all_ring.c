@@ -104,12 +104,9 @@ static void write_own(const struct around *a)
     struct program *program = a->walk->program;
     struct payload payload = {.a = view_of(a, &stay, a->from, own, 0),
                               .to = view_of(a, &stay, a->to, own, 0)};
-    program_add(program, (struct op){.kind = OP_SEND,
-                                     .where = a->walk->members,
-                                     .towards = program_towards(program, NULL, 0),
-                                     .amount = amount_of(a->bytes),
-                                     .payload = walk_payload(a->walk, &payload),
-                                     .stage = a->walk->stage});
+    struct op copy = program_local(program, a->walk->members, a->bytes, a->walk->stage);
+    copy.payload = walk_payload(a->walk, &payload);
+    program_add(program, copy);
     program_wait(program, a->before);
 }
 

@@ -46,69 +46,38 @@ static int build_by_algorithm(const struct collective_spec *spec, struct program
 #define THREE_RINGS .uses_ring = true, .variants = "ring", .variant_values = "uni,bidi,bidi-half"
 #define AND_XLA     .uses_ring = true, .variants = "ring", .variant_values = "uni,bidi,bidi-half,xla"
 
+/* clang-format off */
 const struct collective collectives[] = {
-    [COLLECTIVE_ALL_GATHER] = {.id = COLLECTIVE_ALL_GATHER,
-                               .name = "all-gather",
-                               .aliases = "all_gather allgather",
-                               .what = "every chip gets the chunks of all",
-                               .size = "the whole array",
-                               AND_XLA,
-                               .busbw_rounds = 1,
-                               .build = all_gather_build},
-    [COLLECTIVE_REDUCE_SCATTER] = {.id = COLLECTIVE_REDUCE_SCATTER,
-                                   .name = "reduce-scatter",
-                                   .aliases = "psum_scatter reduce_scatter reducescatter",
-                                   .what = "every chip gets its chunk of the sum over all",
-                                   .size = "the whole array",
-                                   AND_XLA,
-                                   .busbw_rounds = 1,
-                                   .build = reduce_scatter_build},
-    [COLLECTIVE_ALL_REDUCE] = {.id = COLLECTIVE_ALL_REDUCE,
-                               .name = "all-reduce",
-                               .aliases = "psum pmean pmax pmin all_reduce allreduce",
-                               .what = "every chip gets the sum (mean, max, min) over all",
-                               .size = "the whole array",
-                               AND_XLA,
-                               .busbw_rounds = 2,
-                               .build = all_reduce_build},
-    [COLLECTIVE_ALL_TO_ALL] = {.id = COLLECTIVE_ALL_TO_ALL,
-                               .name = "all-to-all",
-                               .aliases = "all_to_all alltoall",
-                               .what = "every chip sends each other one a block",
-                               .size = "the data of all chips together",
-                               .has_algorithms = true,
-                               .variants = "all-to-all",
-                               .variant_values = "direct,ring",
-                               .counts_one_chip = true,
-                               .busbw_rounds = 1,
-                               .build = build_by_algorithm},
-    [COLLECTIVE_RAGGED] = {.id = COLLECTIVE_RAGGED,
-                           .name = "ragged-all-to-all",
-                           .aliases = "ragged_all_to_all",
-                           .what = "the same with a size for each pair",
-                           .size = "the sum over all pairs",
-                           .has_pair_sizes = true,
-                           .variants = "op", /* there is no other schedule */
-                           .counts_one_chip = true,
-                           .build = ragged_all_to_all_build},
-    [COLLECTIVE_PERMUTE] = {.id = COLLECTIVE_PERMUTE,
-                            .name = "collective-permute",
-                            .aliases = "ppermute ring_shift",
-                            .what = "every chip sends its array to one other at most",
-                            .size = "the bytes that each sending chip sends",
-                            .has_targets = true,
-                            .variants = "routes",
-                            .variant_values = "1,2",
-                            .build = collective_permute_build},
-    [COLLECTIVE_BROADCAST] = {.id = COLLECTIVE_BROADCAST,
-                              .name = "collective-broadcast",
-                              .aliases = "broadcast",
-                              .what = "every chip gets the array of one",
-                              .size = "the whole array",
-                              THREE_RINGS,
-                              .build = broadcast_build},
+    [COLLECTIVE_ALL_GATHER] =
+        {.id = COLLECTIVE_ALL_GATHER, .name = "all-gather", .aliases = "all_gather allgather", AND_XLA, .busbw_rounds = 1,
+         .what = "every chip gets the chunks of all", .size = "the whole array", .build = all_gather_build},
+    [COLLECTIVE_REDUCE_SCATTER] =
+        {.id = COLLECTIVE_REDUCE_SCATTER, .name = "reduce-scatter", .aliases = "psum_scatter reduce_scatter reducescatter",
+         AND_XLA, .busbw_rounds = 1, .what = "every chip gets its chunk of the sum over all", .size = "the whole array",
+         .build = reduce_scatter_build},
+    [COLLECTIVE_ALL_REDUCE] =
+        {.id = COLLECTIVE_ALL_REDUCE, .name = "all-reduce", .aliases = "psum pmean pmax pmin all_reduce allreduce", AND_XLA,
+         .busbw_rounds = 2, .what = "every chip gets the sum (mean, max, min) over all", .size = "the whole array",
+         .build = all_reduce_build},
+    [COLLECTIVE_ALL_TO_ALL] =
+        {.id = COLLECTIVE_ALL_TO_ALL, .name = "all-to-all", .aliases = "all_to_all alltoall", .has_algorithms = true,
+         .variants = "all-to-all", .variant_values = "direct,ring", .counts_one_chip = true, .busbw_rounds = 1,
+         .what = "every chip sends each other one a block", .size = "the data of all chips together",
+         .build = build_by_algorithm},
+    [COLLECTIVE_RAGGED] = /* there is no other schedule */
+        {.id = COLLECTIVE_RAGGED, .name = "ragged-all-to-all", .aliases = "ragged_all_to_all", .has_pair_sizes = true,
+         .variants = "op", .counts_one_chip = true, .what = "the same with a size for each pair",
+         .size = "the sum over all pairs", .build = ragged_all_to_all_build},
+    [COLLECTIVE_PERMUTE] =
+        {.id = COLLECTIVE_PERMUTE, .name = "collective-permute", .aliases = "ppermute ring_shift", .has_targets = true,
+         .variants = "routes", .variant_values = "1,2", .what = "every chip sends its array to one other at most",
+         .size = "the bytes that each sending chip sends", .build = collective_permute_build},
+    [COLLECTIVE_BROADCAST] =
+        {.id = COLLECTIVE_BROADCAST, .name = "collective-broadcast", .aliases = "broadcast", THREE_RINGS,
+         .what = "every chip gets the array of one", .size = "the whole array", .build = broadcast_build},
     {0},
 };
+/* clang-format on */
 
 const struct collective *collective_of(enum collective_id id)
 {

@@ -13,13 +13,10 @@ static int32_t add_local(struct walk *walk, const struct phase *phase, struct vi
                          double seconds)
 {
     struct payload payload = {.combine = phase->combine, .a = from, .to = to};
-    return program_add(walk->program, (struct op){.kind = OP_SEND,
-                                                  .where = walk->members,
-                                                  .towards = program_towards(walk->program, NULL, 0),
-                                                  .amount = amount_of(phase_bytes(walk, phase)),
-                                                  .setup_s = seconds,
-                                                  .payload = walk_payload(walk, &payload),
-                                                  .stage = walk->stage});
+    struct op local = program_local(walk->program, walk->members, phase_bytes(walk, phase), walk->stage);
+    local.setup_s = seconds;
+    local.payload = walk_payload(walk, &payload);
+    return program_add(walk->program, local);
 }
 
 /* A buffer with room for the copies of all chips of a ring. */

@@ -273,13 +273,6 @@ static int32_t phase_payload(const struct walk *walk, const struct phase *phase,
     return walk_payload(walk, &payload);
 }
 
-/* The chip at position p sends chunk p + offset at step t. A gather passes on the chunk that started t steps
- * ago; a scatter is its time reverse: a chunk sent at step t has steps - t steps to go. */
-static int32_t offset_at(const struct direction *direction, bool gather, int t)
-{
-    return gather ? -direction->sign * t : direction->sign * (direction->steps - t);
-}
-
 /* Mask of the chips that send at step t. */
 static int32_t senders_at(struct walk *walk, int ring, const struct direction *direction, bool gather, int t)
 {
@@ -316,14 +309,10 @@ int32_t walk_sum(struct walk *walk, const struct phase *phase, int32_t send, int
     double reduce_Bps = program->slice->reduce_Bps;
     if (!adds(phase) || !(reduce_Bps > 0) || program->error)
         return -1;
-    int32_t sum = program_add(program, (struct op){.kind = OP_SEND,
-                                                   .where = receivers(walk, send),
-                                                   .towards = program_towards(program, NULL, 0),
-                                                   .amount = amount_of(0),
-                                                   .setup_s = program->op[send].amount.each / reduce_Bps,
-                                                   .payload = NO_PAYLOAD,
-                                                   .stage = walk->stage,
-                                                   .step = program->op[send].step});
+    struct op local = program_local(program, receivers(walk, send), 0, walk->stage);
+    local.setup_s = program->op[send].amount.each / reduce_Bps;
+    local.step = program->op[send].step;
+    int32_t sum = program_add(program, local);
     program_after(program, send, AFTER_ARRIVED);
     program_after(program, sum_before, AFTER_DONE);
     return sum;
@@ -352,7 +341,10 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
                       .stage = walk->stage};
     for (int t = 0; t < direction->steps; t++, send.setup_s = 0) {
         send.where = senders_at(walk, ring, direction, gather, t);
-        send.payload = phase_payload(walk, phase, offset_at(direction, gather, t));
+        /* The chip at position p sends chunk p + offset at step t. A gather passes on the chunk that started t steps
+         * ago; a scatter is its time reverse: a chunk sent at step t has steps - t steps to go. */
+        int32_t offset = gather ? -direction->sign * t : direction->sign * (direction->steps - t);
+        send.payload = phase_payload(walk, phase, offset);
         send.step = t;
         int32_t before_it = last;
         last = program_add(program, send);

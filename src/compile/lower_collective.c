@@ -116,15 +116,11 @@ int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, 
 {
     char name[STAGE_NAME];
     struct program *program = &lower->program;
-    int32_t op = program_add(
-        program, (struct op){.kind = OP_SEND,
-                             .where = where,
-                             .towards = program_towards(program, NULL, 0),
-                             .amount = amount_of(exchange.bytes),
-                             .memory = exchange.bytes > 0 ? MEMORY_JOINT : MEMORY_ENDS,
-                             .setup_s = exchange.setup_s,
-                             .payload = NO_PAYLOAD,
-                             .stage = program_stage(program, lower_name(lower->module, instruction, name))});
+    int32_t stage = program_stage(program, lower_name(lower->module, instruction, name));
+    struct op local = program_local(program, where, exchange.bytes, stage);
+    local.memory = exchange.bytes > 0 ? MEMORY_JOINT : MEMORY_ENDS;
+    local.setup_s = exchange.setup_s;
+    int32_t op = program_add(program, local);
     program_wait(program, before);
     return op;
 }

@@ -45,15 +45,11 @@ struct lowered *walker_item(struct walker *w, int32_t instruction)
     struct lowered *item = &lower->item[lower->items++];
     *item = (struct lowered){.instruction = instruction,
                              .times = w->times * w->share,
-                             .first_op = -1,
-                             .end_op = -1,
-                             .wait_op = -1,
-                             .queue_op = -1,
-                             .beside = -1,
                              .built_layer = built_layer,
                              .layer = layer_of(w, built_layer),
                              .layers = w->layers,
                              .backward = w->backward};
+    item->first_op = item->end_op = item->wait_op = item->queue_op = item->beside = -1;
     return item;
 }
 

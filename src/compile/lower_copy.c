@@ -74,14 +74,10 @@ int32_t walker_copy(struct walker *w, int32_t instruction, struct waits *waits)
     struct traffic traffic = lower_traffic(w->module, instruction);
     bool host = traffic.host_bytes > 0;
     char name[STAGE_NAME];
-    struct op op = {
-        .kind = OP_SEND,
-        .where = w->where,
-        .towards = program_towards(w->program, NULL, 0),
-        .memory = host ? MEMORY_HOST : MEMORY_COPY,
-        .amount = amount_of(lower->options->roofline.cores * (host ? traffic.host_bytes : traffic.hbm_bytes)),
-        .payload = NO_PAYLOAD,
-        .stage = program_stage(w->program, lower_name(w->module, instruction, name))};
+    double bytes = lower->options->roofline.cores * (host ? traffic.host_bytes : traffic.hbm_bytes);
+    int32_t stage = program_stage(w->program, lower_name(w->module, instruction, name));
+    struct op op = program_local(w->program, w->where, bytes, stage);
+    op.memory = host ? MEMORY_HOST : MEMORY_COPY;
     if (traffic.sparse)
         walker_add_wait(waits, w->sparse);
     int32_t copy = program_add(w->program, op);

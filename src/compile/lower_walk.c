@@ -262,22 +262,13 @@ static int find_all(struct walker *w)
 int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct status *st)
 {
     const struct module *module = lower->module;
-    struct walker w = {.lower = lower,
-                       .module = module,
-                       .program = &lower->program,
-                       .queue = -1,
-                       .sparse = -1,
-                       .all = WHERE_ALL,
-                       .where = WHERE_ALL,
-                       .site = -1,
-                       .loop = -1,
-                       .layers = 1,
-                       .last_dot = lower_layers_last_dot(lower),
-                       .times = 1,
-                       .share = 1,
-                       .since = stopwatch_start_wall(),
-                       .st = st};
+    struct walker w = {.lower = lower, .module = module, .program = &lower->program, .layers = 1, .st = st};
     struct value result;
+    w.queue = w.sparse = w.site = w.loop = -1;
+    w.all = w.where = WHERE_ALL;
+    w.times = w.share = 1;
+    w.last_dot = lower_layers_last_dot(lower);
+    w.since = stopwatch_start_wall();
     if (check_size(&w) < 0)
         return st->code;
     w.on_groups = malloc(((size_t)module->groupings + 1) * sizeof *w.on_groups);

@@ -203,14 +203,19 @@ int32_t program_repeat(struct program *program, int32_t first, int32_t end, int3
     return start;
 }
 
+struct op program_local(struct program *program, int32_t where, double bytes, int32_t stage)
+{
+    return (struct op){.kind = OP_SEND,
+                       .where = where,
+                       .towards = program_towards(program, NULL, 0),
+                       .amount = amount_of(bytes),
+                       .payload = NO_PAYLOAD,
+                       .stage = stage};
+}
+
 int32_t program_join(struct program *program, int32_t where, int32_t stage)
 {
-    return program_add(program, (struct op){.kind = OP_SEND,
-                                            .where = where,
-                                            .towards = program_towards(program, NULL, 0),
-                                            .amount = amount_of(0),
-                                            .payload = NO_PAYLOAD,
-                                            .stage = stage});
+    return program_add(program, program_local(program, where, 0, stage));
 }
 
 int32_t program_join_of(struct program *program, const int32_t op[], int n, int32_t where, int32_t stage)

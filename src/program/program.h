@@ -273,6 +273,8 @@ int32_t program_follow(struct program *program, int32_t followers);
 int32_t program_repeat(struct program *program, int32_t first, int32_t end, int32_t before, int32_t stage,
                        const char *name);
 
+/* A send of no links: its bytes stay on the chips of `where`. It has no payload, and is not added yet. */
+struct op program_local(struct program *program, int32_t where, double bytes, int32_t stage);
 /* A join stands for several ops: it is a send of no links, no bytes and no time that ends when all ops it
  * waits for have ended. So a piece of a program always begins after one op and ends with one op.
  * program_join() appends a join that waits for nothing yet. The other two functions return an op that ends
