@@ -145,13 +145,6 @@ static int32_t recompute(struct recompute *c, int32_t at, int32_t layer)
     return *made;
 }
 
-static void copy_backward(struct recompute *c, int32_t at)
-{
-    const char *name = module_name_at(c->edit.from, at);
-    c->edit.now[at] = write_again(c, at, fact_of(c, at)->layer, name);
-    edit_attributes(&c->edit, at, true);
-}
-
 int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st)
 {
     struct recompute c = {.remat = remat, .entry = &in->computation[in->entry]};
@@ -162,10 +155,12 @@ int pass_recompute(const struct module *in, enum remat remat, struct module *out
     if (code == 0)
         find_facts(&c);
     for (int32_t at = c.entry->first; at < c.entry->first + c.entry->count && code == 0; at++)
-        if (fact_of(&c, at)->backward)
-            copy_backward(&c, at);
-        else
+        if (fact_of(&c, at)->backward) {
+            c.edit.now[at] = write_again(&c, at, fact_of(&c, at)->layer, module_name_at(in, at));
+            edit_attributes(&c.edit, at, true);
+        } else {
             edit_copy(&c.edit, at);
+        }
     free(c.fact);
     return edit_close(&c.edit, code, st);
 }

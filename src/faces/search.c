@@ -274,13 +274,6 @@ static double family_bound_s(const struct step_bound *step)
     return (step->loops ? STEP_LOOPS : 1) * step->bound_s;
 }
 
-/* What is above this is not worth more than a rough estimate for now: as long as few points are simulated, a fifth more
- * than the least estimate. */
-static double enough_s(const struct search *search)
-{
-    return fmin(1.2 * search->promised_s, limit_s(search));
-}
-
 /* Estimates a point, roughly if that is above a limit; it becomes a candidate if it may be among the best. Returns 1
  * if its estimate is not above the limit, but has other loops than the step. */
 static int estimate(struct search *search, struct step_bound *step, int32_t f, int64_t at, double rough_s,
@@ -330,6 +323,9 @@ static int expand_with(struct search *search, int32_t f, int seat[], int seats, 
     double bound_s = family_bound_s(&step);
     bool refused = code > 0, out = code == 0 && is_out(search, bound_s);
     for (int s = 0; s < seats && code >= 0; s++) {
+        /* What is above this is not worth more than a rough estimate for now: as long as few points are simulated, a fifth
+         * more than the least estimate. */
+        double rough_s = fmin(seats > 1 ? 1.2 * search->promised_s : INFINITY, limit_s(search));
         int64_t at = point_at(search, &search->family[f], seat[s]);
         int other = 0;
         if (refused)
@@ -337,7 +333,7 @@ static int expand_with(struct search *search, int32_t f, int seat[], int seats, 
         else if (out)
             end_point(search, at, f, step.loops ? END_ESTIMATE : END_BOUND, bound_s);
         else
-            code = other = estimate(search, &step, f, at, seats > 1 ? enough_s(search) : limit_s(search), st);
+            code = other = estimate(search, &step, f, at, rough_s, st);
         if (other > 0)
             seat[left++] = seat[s];
     }

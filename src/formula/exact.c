@@ -8,12 +8,6 @@ static double reduce_s(const struct formula_case *c, double bytes)
     return c->op == COLLECTIVE_REDUCE_SCATTER && c->reduce_Bps > 0 ? bytes / c->reduce_Bps : 0;
 }
 
-/* Time of `steps` steps one after the other, each of one hop with `bytes`. */
-static double steps_s(const struct formula_case *c, int steps, double bytes)
-{
-    return steps * (c->hop_latency_s + bytes / c->link_Bps + reduce_s(c, bytes));
-}
-
 /* A collective of one chip. */
 static double alone_s(const struct formula_case *c, const struct shape *shape)
 {
@@ -36,7 +30,7 @@ static double rings_s(const struct formula_case *c, const struct shape *shape)
     int parts = shape->all_closed && c->kind == RING_BIDI_HALF ? 2 * shape->rings : shape->rings;
     double time_s = c->setup_s, bytes = chunk_bytes(c, shape->chips) / parts;
     for (int i = 0; i < shape->rings && shape->equal; i++, bytes *= n)
-        time_s += steps_s(c, steps, bytes);
+        time_s += steps * (c->hop_latency_s + bytes / c->link_Bps + reduce_s(c, bytes));
     return shape->equal ? time_s : NAN;
 }
 

@@ -49,12 +49,6 @@ static int best_chunks(const struct formula_case *c, const struct shape *shape)
                                                                                               : chunks;
 }
 
-static double scattered_s(const struct formula_case *c, const struct shape *shape)
-{
-    double bytes = each_way_frac(c, shape) * chunk_bytes(c, shape->n[0]);
-    return 2 * steps_round(c, shape) * (c->hop_latency_s + bytes / c->link_Bps);
-}
-
 int formula_broadcast_chunks(const struct formula_case *c)
 {
     struct shape shape = shape_of(c);
@@ -63,7 +57,9 @@ int formula_broadcast_chunks(const struct formula_case *c)
     if (shape.rings > 1 || !c->one_link || c->uneven) /* or the time of a step is not known */
         return 0;
     int chunks = best_chunks(c, &shape);
-    return pipelined_s(c, &shape, chunks) <= scattered_s(c, &shape) ? chunks : 0;
+    double bytes = each_way_frac(c, &shape) * chunk_bytes(c, shape.n[0]);
+    double scattered_s = 2 * steps_round(c, &shape) * (c->hop_latency_s + bytes / c->link_Bps);
+    return pipelined_s(c, &shape, chunks) <= scattered_s ? chunks : 0;
 }
 
 double broadcast_pipelined_s(const struct formula_case *c, const struct shape *shape)

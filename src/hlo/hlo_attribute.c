@@ -179,13 +179,6 @@ static const struct {
     [VALUE_GROUPS] = {read_groups, BARE},
 };
 
-static int read_numbers(struct hlo_reader *r, enum attribute_kind kind)
-{
-    bool bare =
-        readers[kind].braces == BARE || (readers[kind].braces == EITHER && hlo_peek(&r->lexer) != '{');
-    return bare ? readers[kind].read_item(r) : read_braced(r, readers[kind].read_item);
-}
-
 int hlo_read_attribute(struct hlo_reader *r)
 {
     struct module *module = r->module;
@@ -206,7 +199,10 @@ int hlo_read_attribute(struct hlo_reader *r)
         module_attribute_word(module, key, word, module_text(module, value.at, value.length));
         return 0;
     }
-    code = read_numbers(r, attribute_info(key)->kind);
+    enum attribute_kind kind = attribute_info(key)->kind;
+    bool bare =
+        readers[kind].braces == BARE || (readers[kind].braces == EITHER && hlo_peek(&r->lexer) != '{');
+    code = bare ? readers[kind].read_item(r) : read_braced(r, readers[kind].read_item);
     if (code == 0)
         module_attribute(module, key, r->number + base, r->numbers - base);
     r->numbers = base;

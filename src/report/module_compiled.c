@@ -95,13 +95,6 @@ static const char *short_source(const struct module_rows *rows, const struct mod
     return slash ? slash + 1 : source;
 }
 
-static void put_origin(struct table *table, const struct module_rows *rows, const struct module_row *row)
-{
-    char source[SOURCE_TEXT], op_name[SOURCE_TEXT];
-    table_text(table, short_source(rows, row, source));
-    table_text(table, module_op_name(&rows->job->module, row->instruction, op_name));
-}
-
 int module_print_slowest(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     enum { OPS = 7, HBM, SOURCE = 10, OP_NAME };
@@ -173,7 +166,9 @@ int module_print_exposed(const struct module_rows *rows, double total_s, FILE *o
         table_number(&table, row->sum.exposed_s / total_s);
         for (int g = 0; g < GAINS && rows->gains; g++)
             table_number(&table, row->gain_s[g]);
-        put_origin(&table, rows, row);
+        char source[SOURCE_TEXT], op_name[SOURCE_TEXT];
+        table_text(&table, short_source(rows, row, source));
+        table_text(&table, module_op_name(&rows->job->module, row->instruction, op_name));
     }
     free(exposed);
     if (count == 0)

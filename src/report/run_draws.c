@@ -76,13 +76,6 @@ static void write_rows(const struct draw_result result[], int draws, struct csv_
                 result[i].imbalance, (int64_t)result[i].hot_chip);
 }
 
-/* The number of workers, one per processor: the results do not depend on it. */
-static int processors(void)
-{
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online < 1 ? 1 : online > WORKERS_MAX ? WORKERS_MAX : (int)online;
-}
-
 int report_draws(const struct grid *grid, int count, struct csv_writer *csv, bool table, struct status *st)
 {
     struct draws draws = {.result = calloc((size_t)count + 1, sizeof *draws.result)};
@@ -99,7 +92,9 @@ int report_draws(const struct grid *grid, int count, struct csv_writer *csv, boo
                            "--draws takes one point; these are %lld: give one value of each option",
                            (long long)grid->points);
     grid_point(grid, 0, &draws.point);
-    if (code == 0 && (code = workers_run(&task, processors(), st)) == WORKERS_STOPPED)
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* a worker each: the results do not depend on it */
+    int workers = online < 1 ? 1 : online > WORKERS_MAX ? WORKERS_MAX : (int)online;
+    if (code == 0 && (code = workers_run(&task, workers, st)) == WORKERS_STOPPED)
         code = status_fail(st, STATUS_STOPPED, "stopped before all draws were made");
     if (code == 0 && table)
         code = print_summary(draws.result, count, st);

@@ -56,13 +56,6 @@ static int read_key(struct settings *settings, const struct option_row *option, 
     return 0;
 }
 
-static int keep_place(struct setting *setting, const struct node *node, struct status *st)
-{
-    char place[NODE_PLACE];
-    setting->place = strdup(node_place(node, place));
-    return setting->place ? 0 : status_nomem(st);
-}
-
 /* Does the file describe a model? Its other keys are read by its front end (model/read.c). */
 static bool is_model(const struct node *root)
 {
@@ -86,8 +79,10 @@ static int read_keys(struct settings *settings, const struct node *root, struct 
         if (!option || own || settings->of[option_index(option)].count > 0)
             continue;
         code = read_key(settings, option, root->child[i], st);
-        if (code == 0)
-            code = keep_place(&settings->of[option_index(option)], root->child[i], st);
+        char place[NODE_PLACE];
+        if (code == 0 &&
+            !(settings->of[option_index(option)].place = strdup(node_place(root->child[i], place))))
+            code = status_nomem(st);
     }
     return code;
 }

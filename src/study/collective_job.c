@@ -480,8 +480,7 @@ static const char *collective_variants(const struct point *point, const char **v
     return c->variants;
 }
 
-const struct workload workload_collective = {.name = "collective",
-                                             .state_bytes = sizeof(struct collective_job),
+const struct workload workload_collective = {WORKLOAD(collective),
                                              .matches = collective_matches,
                                              .open = collective_open,
                                              .vary = collective_vary,

@@ -107,13 +107,6 @@ struct points {
     struct formula_case *formula;
 };
 
-static void points_free(struct points *p)
-{
-    free(p->row);
-    free(p->bytes);
-    free(p->formula);
-}
-
 static int points_init(struct points *p, int room, struct status *st)
 {
     size_t n = (size_t)room + 1;
@@ -292,7 +285,9 @@ static int fit_all(struct fitting *f, const struct settings *settings, struct st
     for (int c = 0; c < f->chips && code == 0; c++)
         code = fit_chip(f, &f->chip[c], settings, &points, st);
     catalog_free(&catalog);
-    points_free(&points);
+    free(points.row);
+    free(points.bytes);
+    free(points.formula);
     return code;
 }
 

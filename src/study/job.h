@@ -101,7 +101,8 @@ struct workload {
     const char *(*variants)(const struct point *point, const char **values);
 };
 
-/* To add one: a line here, and one in the list. */
+/* The beginning of one. To add one: a line here, and one in the list. */
+#define WORKLOAD(NAME) .name = #NAME, .state_bytes = sizeof(struct NAME##_job)
 extern const struct workload workload_collective, workload_matmul, workload_module, workload_parts;
 
 /* The workload of a point, or a failure that names the nearest ops. */

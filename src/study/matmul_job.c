@@ -320,8 +320,7 @@ static int matmul_describe(const struct job *job, const struct trace *trace, str
     return matmul_print_rings(&m->m.module, &job->machine.mesh, result->rings, result->edges, st);
 }
 
-const struct workload workload_matmul = {.name = "matmul",
-                                         .state_bytes = sizeof(struct matmul_job),
+const struct workload workload_matmul = {WORKLOAD(matmul),
                                          .matches = matmul_matches,
                                          .ops = ON_MATMUL,
                                          .called = "a matmul",

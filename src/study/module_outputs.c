@@ -222,13 +222,7 @@ const char *module_job_variants(const struct point *point, const char **values)
     return of_text ? "ring" : "strategy";
 }
 
-const struct workload workload_module = {.name = "module",
-                                         .state_bytes = sizeof(struct module_job),
-                                         .matches = module_job_matches,
-                                         .open = module_job_open,
-                                         .build = module_job_build,
-                                         .settle = module_job_settle,
-                                         .describe = module_describe,
-                                         .record = RECORD_FEW,
-                                         .close = module_job_close,
-                                         .variants = module_job_variants};
+const struct workload workload_module = {
+    WORKLOAD(module),          .matches = module_job_matches, .open = module_job_open,
+    .build = module_job_build, .settle = module_job_settle,   .describe = module_describe,
+    .record = RECORD_FEW,      .close = module_job_close,     .variants = module_job_variants};

@@ -215,8 +215,7 @@ const struct parts *parts_of(const struct job *job)
     return job->workload == &workload_parts ? &((const struct parts_job *)job->state)->parts : NULL;
 }
 
-const struct workload workload_parts = {.name = "parts",
-                                        .state_bytes = sizeof(struct parts_job),
+const struct workload workload_parts = {WORKLOAD(parts),
                                         .matches = parts_match,
                                         .ops = ON_PARTS,
                                         .called = "parts",

@@ -40,14 +40,6 @@ static int deal(const char *seed_text, int n, int64_t elements, int64_t pair_ele
     return 0;
 }
 
-/* Divides the elements equally among all ordered pairs; the remainder goes to the first pairs, one each. */
-static void share(int n, int64_t elements, int64_t pair_elements[])
-{
-    int64_t pairs = (int64_t)n * n;
-    for (int64_t i = 0; i < pairs; i++)
-        pair_elements[i] = elements / pairs + (i < elements % pairs);
-}
-
 /* Reads a whole number from 0 to `most`. */
 static int read_whole(const struct csv_table *table, int row, int column, double most, double *value,
                       struct status *st)
@@ -119,9 +111,9 @@ int ragged_read(const char *text, int n, int64_t elements, const struct dtype *d
     *pair_elements = sizes;
     if (strncmp(text, random, strlen(random)) == 0)
         return deal(text + strlen(random), n, elements, sizes, st);
-    if (strcmp(text, "uniform") == 0) {
-        share(n, elements, sizes);
-        return 0;
-    }
-    return read_file(text, n, elements, dtype, sizes, st);
+    if (strcmp(text, "uniform") != 0)
+        return read_file(text, n, elements, dtype, sizes, st);
+    for (int64_t i = 0, pairs = (int64_t)n * n; i < pairs; i++) /* the remainder goes to the first pairs */
+        sizes[i] = elements / pairs + (i < elements % pairs);
+    return 0;
 }
