@@ -35,7 +35,7 @@ static void gradients_are_one_chips(void)
     transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nfused: true\n"), "fsdp=2,tp=6",
                                  REMAT_NONE);
     transformer_same_as_one_chip(transformer_with("batch: 3\nattention: none\n"), "fsdp=3,tp=2", REMAT_FULL);
-    transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\n# wraps\n"), "fsdp=4",
+    transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\n# whole\n"), "fsdp=4",
                                  REMAT_FULL);
     transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nresidual: whole\n"),
                                  "dp=2,fsdp=2,tp=2", REMAT_FULL);
@@ -137,10 +137,25 @@ static void whole_gradients_are_one_chips(void)
     transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nhead: true\nresidual: whole\n"),
                                  "dp=2,fsdp=2,tp=2", REMAT_NONE);
     transformer_same_as_one_chip(
-        transformer_with("batch: 4\nkernel: plain\nhead: true\ntied: true\n# wraps\n"), "fsdp=4",
+        transformer_with("batch: 4\nkernel: plain\nhead: true\ntied: true\n# whole\n"), "fsdp=4",
         REMAT_PRODUCTS);
     transformer_same_as_one_chip(transformer_with("batch: 4\nkernel: plain\nhead: true\nplan: textbook\n"),
                                  "dp=2,fsdp=2,tp=2", REMAT_FULL);
+}
+
+/* More tokens than words (72 of 60): tables are gathered over tp, or those of its devices summed. Where fsdp and tp are as long, devices
+ * swap. Loops pay from 5 columns on: heads are cut after the rotary embedding, and sums are scattered one by one. */
+static void embeddings_of_many_tokens_are_one_chips(void)
+{
+    static const char *const meshes[] = {"tp=2",        "tp=6",        "dp=2,tp=2",   "fsdp=2,tp=2",
+                                         "tp=2,fsdp=2", "fsdp=2,tp=6", "fsdp=4,tp=2", "dp=2,fsdp=2,tp=2"};
+    for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
+        transformer_same_as_one_chip(transformer_with("batch: 12\nkernel: plain\nhead: true\n# loops\n"),
+                                     meshes[i], REMAT_FULL);
+        transformer_same_as_one_chip(
+            transformer_with("batch: 4\nkernel: plain\nhead: true\nparallel: true\n# loops\n"), meshes[i],
+            REMAT_PRODUCTS);
+    }
 }
 
 /* sum of dy * y, of which the gradients are. */
@@ -232,4 +247,5 @@ static void micro_batches_add_up(void)
 
 SUITE("transformer", TEST(gradients_are_one_chips), TEST(kernels_are_plain_attention),
       TEST(what_is_kept_is_not_done_again), TEST(whole_gradients_are_one_chips),
-      TEST(gradients_are_differences), TEST(micro_batches_add_up))
+      TEST(embeddings_of_many_tokens_are_one_chips), TEST(gradients_are_differences),
+      TEST(micro_batches_add_up))

@@ -17,6 +17,8 @@
 enum loop_kind { LOOP_NONE, LOOP_GATHER, LOOP_SCATTER, LOOP_REDUCE };
 enum { LOOP_DOTS = 4, LOOP_LEGS = 2, LOOP_CHUNKS = 2 };
 
+enum { LOOP_GONE = -2 }; /* a product that nothing uses */
+
 /* The role of the gathered or scattered dim in a product. */
 enum dim_role { ROLE_BATCH, ROLE_CONTRACTED, ROLE_FREE };
 struct loop_dot {
@@ -100,7 +102,7 @@ struct overlap {
     const struct module *from;
     struct loop *loop;
     int loops;
-    int32_t *loop_of; /* [instructions] of the entry: the loop that contains it, -1 */
+    int32_t *loop_of; /* [instructions] of the entry: the loop that contains it, -1; or LOOP_GONE */
     struct body *body;
     int32_t bodies, room;
     struct loop_sent *sent;

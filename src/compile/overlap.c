@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "compile/loop.h"
+#include "hlo/cost.h"
 
 static const char *const ways[] = {"naive", "uni", "bidi", "bidi-half", "auto", NULL};
 
@@ -16,6 +17,11 @@ const char *pass_way_name(enum overlap_way way)
 int pass_way_by_name(const char *name, struct status *st)
 {
     return text_choice("strategy", name, ways, st);
+}
+
+bool overlap_pays(const struct module *module, int32_t dot, double elements, int n, double columns)
+{
+    return columns == 0 || (n > 2 && module_cost(module, dot).flops / (2 * elements) * n > columns);
 }
 
 /* The users of an instruction of the entry: their number, and the first few. */
@@ -177,8 +183,11 @@ static int add_loop(struct plan *p, struct loop *loop, int64_t length, struct st
     loop->way = o->options->way(o->options->context, o->from, loop->collective, contracts);
     if (loop->way == OVERLAP_NAIVE)
         return 0;
+    int32_t dot = loop->dot[0].dot, whole = loop->kind == LOOP_GATHER ? loop->collective : dot;
+    double elements = shape_elements(o->from, module_at(o->from, whole)->shape);
     int code = lay_ring(o, loop, st);
-    if (code < 0 || loop->ring.size < 2 || length % loop->ring.size) {
+    if (code < 0 || loop->ring.size < 2 || length % loop->ring.size ||
+        !overlap_pays(o->from, dot, elements, loop->ring.size, o->options->columns)) {
         free_loop(loop);
         return code;
     }
@@ -266,7 +275,9 @@ static int plan_loops(struct plan *p, struct status *st)
         if (opcode_of(p, at) == HLO_ALL_GATHER)
             code = plan_gather(p, at, st);
     for (int32_t at = first; at < end && code == 0; at++)
-        if (opcode_of(p, at) == HLO_REDUCE_SCATTER || opcode_of(p, at) == HLO_ALL_REDUCE)
+        if (opcode_of(p, at) == HLO_DOT && uses_of(p, at)->count == 0)
+            p->o->loop_of[at] = LOOP_GONE;
+        else if (opcode_of(p, at) == HLO_REDUCE_SCATTER || opcode_of(p, at) == HLO_ALL_REDUCE)
             code = plan_sum(p, at, st);
     return code;
 }
@@ -280,6 +291,8 @@ static void write_entry(struct overlap *o, bool draft)
     edit_begin(&o->edit, o->from->entry);
     for (int32_t at = entry->first; at < entry->first + entry->count && o->b.module->error == 0; at++) {
         const struct loop *loop = o->loop_of[at] < 0 ? NULL : &o->loop[o->loop_of[at]];
+        if (o->loop_of[at] == LOOP_GONE)
+            continue;
         if (draft && (!loop || loop->repeats))
             edit_replace(&o->edit, at,
                          module_add_named(o->b.module, HLO_PARAMETER, 0,

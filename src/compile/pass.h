@@ -99,15 +99,24 @@ struct overlap_options {
     /* Loops as XLA writes them. Uni: the accumulator of a scatter moves first, N permutes instead of N - 1; bidi with
      * N = 4, 6, 8 ...: N / 2 steps of two pieces each, N + 1 permutes. */
     bool xla_loops;
-    bool waits; /* permutes are not asynchronous */
+    double columns; /* only loops that pay for these (overlap_pays()) */
+    bool waits;     /* permutes are not asynchronous */
 };
 
 /* Writes matmuls and the collectives beside them as unrolled loops: a gather whose users are all matmuls, a scatter or
  * all-reduce that is the only user of one. If a matmul has several, the last gather is taken, else the collective
  * after it. Each step multiplies in a fusion, which takes its piece of the whole operand by the device's place in the
- * ring. */
+ * ring. Products that nothing uses are left out. */
 int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
                  struct status *st);
+
+/* Does XLA write a product, and an array of `elements` that n devices gather before it or sum after it, as a loop? Its
+ * partitioner does where the shorter of the two takes longer than the permutes that overlap with nothing, 2 / n of the array
+ * (dot_handler.cc, with its communication multiplier at 1), never for two devices. With bytes over both directions of a link
+ * and products at their peak this is a number of columns that the product has for each row of the array, those of all n
+ * devices together: peak / one-way bandwidth. 0: all loops pay. */
+bool overlap_pays(const struct module *module, int32_t dot, double elements, int n, double columns);
+
 /* Which collectives are asynchronous: all that passes start early or wait for late, or only the permutes of loops. */
 enum async_collectives { ASYNC_ALL, ASYNC_PERMUTES };
 

@@ -31,6 +31,7 @@ enum { BUILDER_DIMS = 12 };
 struct builder_note {
     unsigned varies, differs; /* sets of mesh axes */
     struct axis_list over;    /* of collectives, and of slices by position */
+    int32_t instead;          /* the same value, which has its cotangent; 0: itself */
 };
 
 struct builder {
@@ -43,6 +44,7 @@ struct builder {
     bool keep;                /* ... kept by full recomputation (pass_recompute()) ... */
     bool apart;               /* ... gathered again for each use of the backward pass (the same) ... */
     unsigned whole_sums; /* gathers over these axes: sums go back whole, by an all-reduce, then are sliced */
+    double loop_columns; /* ... sums are scattered one by one where a loop pays (overlap_pays()); 0: none */
     const struct ragged_rows *rows; /* ... and rows known only at run time (ragged_rows.h) */
     int channels;                   /* collectives so far */
     struct status *status;          /* for faults while building (model/tensor.h); may be NULL */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "compile/pass.h"
 #include "model/tensor.h"
 #include "model/vjp.h"
 
@@ -115,23 +116,41 @@ static struct vjp_part sum_parts(struct vjp *vjp, int32_t value, unsigned keep)
     return total;
 }
 
-/* Copies the labels of the value to the next instructions. */
-static void label_as(struct builder *b, int32_t value, char what[static TENSOR_NAME])
+/* Passes on the parts of a gather's cotangent that XLA scatters in loops of their own, beside the products that make them. */
+static void scatter_beside(struct vjp *vjp, int32_t at)
 {
-    char layer[24];
-    b->layer = module_label(b->module, value, "layer", layer, sizeof layer) ? atoi(layer) : 0;
-    b->what = module_label(b->module, value, "what", what, TENSOR_NAME) ? what : NULL;
+    struct builder *b = vjp->b;
+    int32_t *head = &vjp->head[at - vjp->first], part = *head;
+    int n = axis_list_size(&b->note[at].over, b->axes);
+    *head = -1;
+    for (int32_t next; part >= 0; part = next) {
+        struct vjp_rule rule = {vjp, b, at, vjp->part[part].value, vjp->part[part].axes};
+        next = vjp->part[part].next;
+        if (module_at(b->module, rule.c)->opcode == HLO_DOT &&
+            overlap_pays(b->module, rule.c, shape_elements(b->module, module_at(b->module, rule.c)->shape), n,
+                         b->loop_columns)) {
+            vjp_apply(&rule);
+            continue;
+        }
+        vjp->part[part].next = *head;
+        *head = part;
+    }
 }
 
 static void walk_back(struct vjp *vjp, int32_t from)
 {
     struct builder *b = vjp->b;
-    char what[TENSOR_NAME];
+    char what[TENSOR_NAME], layer[24];
     for (int32_t at = from; at >= vjp->first && b->module->error == 0; at--) {
         enum opcode opcode = module_at(b->module, at)->opcode;
         if (!vjp->wanted[at - vjp->first] || vjp->head[at - vjp->first] < 0)
             continue;
-        label_as(b, at, what);
+        b->layer = module_label(b->module, at, "layer", layer, sizeof layer) ? atoi(layer) : 0;
+        b->what = module_label(b->module, at, "what", what, sizeof what) ? what : NULL;
+        if (opcode == HLO_ALL_GATHER && b->loop_columns > 0)
+            scatter_beside(vjp, at);
+        if (vjp->head[at - vjp->first] < 0)
+            continue;
         /* sums over devices wait until what only repeats or renames elements is passed */
         bool passes = opcode == HLO_BROADCAST || opcode == HLO_RESHAPE || opcode == HLO_TRANSPOSE;
         struct vjp_part sum = sum_parts(vjp, at, passes ? ~0u : builder_note(b, at).varies);
@@ -140,7 +159,9 @@ static void walk_back(struct vjp *vjp, int32_t from)
         vjp->head[at - vjp->first] = -1;
         vjp_add(vjp, at, sum.value, sum.axes); /* the caller may want it */
         struct vjp_rule rule = {vjp, b, at, sum.value, sum.axes};
-        if (opcode != HLO_PARAMETER && !vjp_apply(&rule))
+        if (builder_note(b, at).instead)
+            vjp_add(vjp, builder_note(b, at).instead, sum.value, sum.axes);
+        else if (opcode != HLO_PARAMETER && !vjp_apply(&rule))
             tensor_fail(b, "%s: no rule says what its backward pass is", module_name_at(b->module, at));
     }
 }

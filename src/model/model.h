@@ -108,7 +108,9 @@ struct model_options {
     int64_t softmax_row; /* rows of so many scores are whole in the product that makes them */
     bool sums_whole;     /* XLA all-reduces what it would scatter over all of this slice */
     bool permutes_wait;  /* those of loops as XLA writes them are not asynchronous */
-    bool must_fit;       /* a model that is over that is refused before it is built */
+    double loop_columns; /* overlap_pays() of these; 0: they always do */
+    unsigned squares; /* set of mesh axes whose four devices lie two by two: XLA writes no loops over them */
+    bool must_fit;    /* a model that is over that is refused before it is built */
 };
 
 /* Frees the counts that options.drawn came to. */
@@ -134,6 +136,7 @@ struct model {
     /* XLA writes collectives over these axes, "dp,fsdp", or those, beside a product as loops; "": none. */
     char windowed[2][AXES_TEXT];
     bool contracted;    /* over the first ones only gathers before products that contract the gathered dim */
+    bool sums_only;     /* over the second ones no gathers */
     bool combines_sums; /* XLA combines sums of its gradients */
     int layers, layers_built; /* of a transformer: number of layers, and how many of them the module has */
     bool kept_on_host;        /* values kept for the backward pass */

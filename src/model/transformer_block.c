@@ -193,11 +193,39 @@ static void norm_heads(struct transformer_step *s, int64_t layer, enum weight_id
     x->value = build_reshape(s->b, norm(s, layer, id, &heads).value, dim, 2);
 }
 
+/* What the rotary embedding turns, q and k, XLA has cut as its input is, over the sequence: heads are only pinned behind it. It
+ * gathers the weight instead, if that is no longer than the tokens, and an all-to-all cuts the result into heads. The
+ * backward pass is that of the product with all tokens, which itself goes (pass_overlap()). */
+static void turn_heads(struct transformer_step *s, enum weight_id id, const struct tensor *own,
+                       struct tensor *y)
+{
+    const struct transformer *t = s->t;
+    const struct module *m = s->b->module;
+    const struct weight weight = transformer_weight(t, id);
+    if (t->whole || t->textbook || axis_list_size(&t->tp, &t->axes) == 1 || weight.copies.count > 0 ||
+        s->model->options.loop_columns == 0 || y->dim[1].n > transformer_local_tokens(t) || m->error ||
+        module_at(m, y->value)->opcode != HLO_DOT)
+        return;
+    struct tensor rows = *y, w = {.dims = 2, .dim = {own->dim[1], y->dim[1]}};
+    rows.dim[0] = own->dim[0];
+    rows.dim[1].shard = w.dim[1].shard = (struct axis_list){0};
+    w.value = build_all_gather(s->b, module_operand(m, y->value, 1), &t->tp, 1);
+    rows = tensor_matmul(s->b, own, &w, 0, &rows, t->compute);
+    s->b->keep = is_kept(s, id);
+    rows = tensor_reshard(s->b, &rows, y);
+    s->b->keep = false;
+    s->b->note[rows.value].instead = y->value;
+    y->value = rows.value;
+}
+
+/* From all tokens, and from the device's own. */
 static void multiply_qkv(struct transformer_step *s, int64_t layer, const struct tensor *h,
-                         struct tensor qkv[3])
+                         const struct tensor *own, struct tensor qkv[3])
 {
     static const enum weight_id id[] = {WEIGHT_Q, WEIGHT_K, WEIGHT_V};
     multiply_all(s, h, layer, id, 3, qkv);
+    for (int i = 0; i < 2; i++)
+        turn_heads(s, id[i], own, &qkv[i]);
     for (int i = 0; i < 3; i++)
         add_bias(s, layer, (enum weight_id)(WEIGHT_Q_BIAS + i), &qkv[i]);
     for (int i = 0; i < 2 && s->t->qk_norm; i++)
@@ -236,8 +264,9 @@ static struct tensor in_turn(struct transformer_step *s, int64_t layer, const st
     if (s->t->latents.kv > 0) {
         multiply_latents(s, layer, &h, qkv);
     } else {
+        const struct tensor own = h;
         h = all_tokens(s, &h);
-        multiply_qkv(s, layer, &h, qkv);
+        multiply_qkv(s, layer, &h, &own, qkv);
     }
     struct tensor y = attend(s, layer, qkv), w = step_weight(s, layer, WEIGHT_O);
     struct tensor x = multiply_onto(s, &y, &w, is_kept(s, WEIGHT_O), before);
@@ -253,8 +282,8 @@ static struct tensor in_turn(struct transformer_step *s, int64_t layer, const st
 /* The matmuls with o and down are one, of both parts concatenated, with a single reduce-scatter. */
 static struct tensor in_parallel(struct transformer_step *s, int64_t layer, const struct tensor *x)
 {
-    struct tensor h = step_norm(s, layer, WEIGHT_NORM_1, x), qkv[3], y[2], w[2];
-    multiply_qkv(s, layer, &h, qkv);
+    struct tensor own = norm(s, layer, WEIGHT_NORM_1, x), h = all_tokens(s, &own), qkv[3], y[2], w[2];
+    multiply_qkv(s, layer, &h, &own, qkv);
     y[0] = attend(s, layer, qkv);
     y[1] = feed_forward(s, layer, up_and_gate, &h);
     w[0] = step_weight(s, layer, WEIGHT_O);
@@ -329,11 +358,6 @@ static int32_t gather(struct transformer_step *s, const struct weight *w, int32_
     return build_reshape(s->b, value, w->local, w->dims);
 }
 
-static bool is_of_attention(enum weight_id id)
-{
-    return (id >= WEIGHT_Q && id <= WEIGHT_O) || id == WEIGHT_Q_LATENT || id == WEIGHT_KV_LATENT;
-}
-
 /* In the backward pass XLA gathers the weights of attention for each use, and the others once; the head's are gathered
  * once for the step. */
 struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id)
@@ -344,7 +368,8 @@ struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight
     struct tensor t = {.dims = w->dims};
     s->b->what = w->name;
     s->b->keep = !s->t->textbook && id >= BLOCK_WEIGHTS;
-    s->b->apart = !s->t->textbook && is_of_attention(id);
+    s->b->apart = !s->t->textbook &&
+                  ((id >= WEIGHT_Q && id <= WEIGHT_O) || id == WEIGHT_Q_LATENT || id == WEIGHT_KV_LATENT);
     use(s, held);
     bool quantized = w->dims == 2 && id < WEIGHT_Q_NORM && id != WEIGHT_ROUTER;
     int32_t value = quantized ? build_convert(s->b, held->used, s->t->gathered) : held->used;

@@ -6,6 +6,8 @@
  * reduce-scattered over the tokens. It has the logits of its own part; their maximum, the sum of exponentials and the
  * target's logit are reduced over tp.
  */
+#include <stdlib.h>
+
 #include "model/transformer_step.h"
 
 /* An array of the shape of `like`, filled with the first number of the device's part of the vocabulary. */
@@ -53,6 +55,59 @@ static int32_t moved(struct transformer_step *s, int32_t value)
     return value;
 }
 
+static int size(const struct transformer *t, const struct axis_list *list)
+{
+    return axis_list_size(list, &t->axes);
+}
+
+/* Is the gradient of the embedding written here, for all of its rows at once? */
+static bool is_of_rows(const struct transformer *t)
+{
+    return !(t->whole && size(t, &t->tp) > 1) && !t->textbook && !t->tied && !t->sharded &&
+           t->micro_batches == 1 && transformer_weight(t, WEIGHT_EMBED).split >= 0;
+}
+
+bool transformer_sums_table(const struct transformer *t)
+{
+    bool many = size(t, &t->fsdp) == 1 ? size(t, &t->tp) > 1 && t->tokens > t->vocabulary
+                                       : size(t, &t->dp) > 1 && 2 * t->tokens > 3 * t->vocabulary;
+    return many && is_of_rows(t);
+}
+
+bool step_may_return_rows(const struct transformer *t)
+{
+    return is_of_rows(t) && size(t, &t->tp) > 1 && size(t, &t->fsdp) > 1 && size(t, &t->dp) == 1;
+}
+
+/* If tp and fsdp are as long, XLA takes one for the other, and swaps their devices by a permute. */
+static bool swaps(const struct transformer *t)
+{
+    return step_may_return_rows(t) && size(t, &t->tp) == size(t, &t->fsdp);
+}
+
+/* Device (i, j) of fsdp and tp gets what (j, i) has. */
+static int32_t swap(struct transformer_step *s, int32_t value)
+{
+    const struct transformer *t = s->t;
+    int devices = axes_devices(&t->axes), n = size(t, &t->tp);
+    int32_t *device = malloc((size_t)devices * sizeof *device);
+    int64_t *pair = malloc(2 * (size_t)devices * sizeof *pair);
+    struct axis_list both = t->fsdp;
+    axis_list_append(&both, &t->tp);
+    if (device && pair)
+        axis_list_groups(&both, &t->axes, device);
+    else
+        builder_fail(s->b, STATUS_NOMEM);
+    for (int i = 0; i < devices && s->b->module->error == 0; i++) {
+        pair[2 * i] = device[i];
+        pair[2 * i + 1] = device[i - i % (n * n) + i % n * n + i / n % n];
+    }
+    value = build_permute_pairs(s->b, value, pair, devices);
+    free(device);
+    free(pair);
+    return value;
+}
+
 /* XLA does not gather a table whose columns fsdp cuts: it gathers the tokens, each device looks up its columns of
  * their rows, and an all-to-all turns [fsdp * tokens, d / fsdp] into [tokens, d]. */
 static int32_t exchange_rows(struct transformer_step *s, int32_t tokens)
@@ -60,16 +115,20 @@ static int32_t exchange_rows(struct transformer_step *s, int32_t tokens)
     struct builder *b = s->b;
     const struct transformer *t = s->t;
     const struct axis_list *fsdp = &t->fsdp;
-    int64_t parts = axis_list_size(fsdp, &t->axes), n = transformer_local_tokens(t), d = t->d / parts;
+    int64_t parts = size(t, fsdp), n = transformer_local_tokens(t), d = t->d / parts;
     int32_t value = take_rows(s, step_table(s), build_all_gather(b, tokens, fsdp, 0));
-    value = build_reshape(b, build_convert(b, value, t->compute), (int64_t[]){parts, n, d}, 3);
-    if (!t->whole)
-        n /= axis_list_size(&t->tp, &t->axes);
-    value =
-        t->whole ? build_all_reduce(b, value, &t->tp) : moved(s, build_reduce_scatter(b, value, &t->tp, 1));
+    value = build_reshape(b, value, (int64_t[]){parts, n, d}, 3);
+    if (t->whole) {
+        value = build_all_reduce(b, build_convert(b, value, t->compute), &t->tp);
+    } else {
+        n /= size(t, &t->tp);
+        value = moved(s, build_reduce_scatter(b, value, &t->tp, swaps(t) ? 0 : 1));
+        value = build_reshape(b, build_convert(b, value, t->compute), (int64_t[]){parts, n, d}, 3);
+    }
     value = moved(s, build_all_to_all(b, value, fsdp, 0));
     value = build_transpose(b, value, (int64_t[]){1, 0, 2});
-    return build_reshape(b, value, (int64_t[]){n, t->d}, 2);
+    value = build_reshape(b, value, (int64_t[]){n, t->d}, 2);
+    return swaps(t) ? swap(s, value) : value;
 }
 
 struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens)
@@ -78,6 +137,11 @@ struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens
     struct tensor x = s->activations;
     b->layer = 0;
     b->what = "embedding";
+    if (transformer_sums_table(s->t) && size(s->t, &s->t->fsdp) == 1) {
+        x.value = build_all_gather(b, step_weight(s, 0, WEIGHT_EMBED).value, &s->t->tp, 0);
+        x.value = build_take(b, x.value, build_own_block(b, tokens->value, &s->t->tp, 0));
+        return x;
+    }
     if (transformer_weight(s->t, WEIGHT_EMBED).split >= 0) {
         x.value = exchange_rows(s, tokens->value);
         return x;
@@ -86,15 +150,6 @@ struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens
     x.value = s->t->whole ? build_all_reduce(b, x.value, &s->t->tp)
                           : build_reduce_scatter(b, x.value, &s->t->tp, 0);
     return x;
-}
-
-bool transformer_sums_table(const struct transformer *t)
-{
-    int dp = axis_list_size(&t->dp, &t->axes);
-    bool whole = t->whole && axis_list_size(&t->tp, &t->axes) > 1;
-    return dp > 1 && dp < axes_devices(&t->axes) && !whole && !t->textbook && !t->tied && !t->sharded &&
-           t->micro_batches == 1 && transformer_weight(t, WEIGHT_EMBED).split >= 0 &&
-           2 * t->tokens > 3 * t->vocabulary;
 }
 
 void step_sum_table(struct transformer_step *s, int32_t tokens, int32_t cotangent)
@@ -107,8 +162,43 @@ void step_sum_table(struct transformer_step *s, int32_t tokens, int32_t cotangen
     tokens = s->t->whole ? tokens : build_own_block(b, tokens, &s->t->tp, 0);
     int32_t sum = build_put(b, build_convert(b, cotangent, s->t->gradients), tokens, s->t->vocabulary);
     struct axis_list over = axis_list_of_set(axis_list_set(&s->activations.dim[0].shard));
-    sum = build_own_block(b, build_all_reduce(b, sum, &over), &held->weight.over, held->weight.cut);
+    if (axis_list_set(&over) == axis_list_set(&held->weight.over))
+        sum = build_reduce_scatter(b, sum, &over, held->weight.cut);
+    else
+        sum = build_own_block(b, build_all_reduce(b, sum, &over), &held->weight.over, held->weight.cut);
     held->gradient = build_own_block(b, sum, &held->weight.shared, held->weight.split);
+}
+
+void step_return_rows(struct transformer_step *s, int32_t tokens, int32_t cotangent)
+{
+    struct builder *b = s->b;
+    const struct transformer *t = s->t;
+    const struct axis_list *gathered = swaps(t) ? &t->fsdp : &t->tp,
+                           *exchanged = swaps(t) ? &t->tp : &t->fsdp;
+    int64_t parts = size(t, exchanged), d = t->d / parts, n = transformer_local_tokens(t) / size(t, &t->tp),
+            of_each = n * size(t, gathered), all = parts * of_each;
+    b->phase = "bwd";
+    b->layer = 0;
+    b->what = "embedding";
+    int32_t c = build_all_gather(b, build_convert(b, cotangent, t->gradients), gathered, 0);
+    c = build_transpose(b, build_reshape(b, c, (int64_t[]){of_each, parts, d}, 3), (int64_t[]){1, 0, 2});
+    c = build_all_to_all(b, c, exchanged, 0);
+    tokens = build_all_gather(b, tokens, &t->fsdp, 0);
+    if (swaps(t)) {
+        c = swap(s, c);
+        tokens = build_reshape(b, tokens, (int64_t[]){parts, parts, n}, 3);
+        tokens = build_transpose(b, tokens, (int64_t[]){1, 0, 2});
+    }
+    c = build_reshape(b, c, (int64_t[]){all, d}, 2);
+    tokens = build_reshape(b, tokens, &all, 1);
+    const bool sums = t->tokens > t->vocabulary;
+    if (sums) {
+        c = build_own_block(b, c, &t->tp, 0);
+        tokens = build_own_block(b, tokens, &t->tp, 0);
+    }
+    c = build_put(b, c, tokens, t->vocabulary);
+    step_held(s, 0, WEIGHT_EMBED)->gradient =
+        (sums ? build_reduce_scatter : build_own_block)(b, c, &t->tp, 0);
 }
 
 /* The log of the sum of exponentials over the vocabulary, for each token. */
@@ -145,7 +235,9 @@ struct tensor step_loss(struct transformer_step *s, const struct tensor *x, cons
     struct builder *b = s->b;
     b->layer = 0;
     b->what = "logits";
+    b->keep = !t->textbook; /* what it gathers serves the backward pass, too */
     struct tensor h = step_norm(s, 0, WEIGHT_NORM, x);
+    b->keep = false;
     struct tensor table = step_weight(s, 0, t->tied ? WEIGHT_EMBED : WEIGHT_UNEMBED), wanted = h;
     wanted.dim[1] = table.dim[0];
     int32_t logits = tensor_matmul(b, &h, &table, 1, &wanted, t->textbook ? DTYPE_F32 : t->compute).value;

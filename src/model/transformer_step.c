@@ -196,10 +196,10 @@ static void run_whole(struct transformer_step *s)
     y = run_blocks(s, &x);
     loss = step_loss(s, &y, &targets);
     add_output(s, "loss", &loss);
-    const bool sums = transformer_sums_table(s->t);
-    backward(s, &loss, -1, sums ? &x : NULL);
-    if (sums)
-        step_sum_table(s, tokens.value, x.value);
+    const bool sums = transformer_sums_table(s->t), returns = step_may_return_rows(s->t);
+    backward(s, &loss, -1, sums || returns ? &x : NULL);
+    if (sums || returns)
+        (sums ? step_sum_table : step_return_rows)(s, tokens.value, x.value);
 }
 
 /* A device's part of a gradient summed over dp: flat, padded to a multiple of the devices. With the textbook's plan
@@ -286,7 +286,9 @@ bool transformer_has_loops(const struct transformer *t)
  * if these are 32 or fewer and both operands are cut over the same ones: not over fsdp, if tokens are also cut over dp.
  * If weights are also cut over tp, only those are gathered in loops whose gathered dim the product contracts, and none again.
  * Other weights are gathered by single collectives; their gradients are all-reduced whole and sliced if fsdp is all of a slice that
- * allows it (sums_whole), else reduce-scattered. Collectives of activations over tp are loops, too. */
+ * allows it (sums_whole), else reduce-scattered. Sums of activations over tp are loops, too, and their gathers if tp is all of the
+ * mesh; none over four devices that lie two by two. Of all these only those are written that pay (overlap_pays()): so it was in all
+ * of 19 programs with tp on v4, v5e, v5p and v6e. */
 static void choose_sums(struct transformer_step *s)
 {
     const struct transformer *t = s->t;
@@ -299,8 +301,10 @@ static void choose_sums(struct transformer_step *s)
         axis_list_print(&t->fsdp, &t->axes, s->model->windowed[0]);
     else if (fsdp == axes_devices(&t->axes) && s->model->options.sums_whole)
         s->b->whole_sums = axis_list_set(&t->fsdp);
-    if (!t->whole && tp <= LOOP_DEVICES)
+    s->model->sums_only = tp < axes_devices(&t->axes);
+    if (!t->whole && tp <= LOOP_DEVICES && !(axis_list_set(&t->tp) & s->model->options.squares))
         axis_list_print(&t->tp, &t->axes, s->model->windowed[1]);
+    s->b->loop_columns = s->model->windowed[1][0] ? s->model->options.loop_columns : 0;
 }
 
 static int build(const struct front_source *source, struct model *model, struct status *st)

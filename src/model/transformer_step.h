@@ -57,8 +57,12 @@ struct tensor step_experts(struct transformer_step *s, int64_t layer, const stru
 /* The rows of the embedding for tokens, s32[tokens] cut over dp and fsdp; and the mean cross entropy of the logits of
  * x and the targets, sharded like the tokens. */
 struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens);
-/* The gradient of the embedding, from the cotangent of its rows, where XLA sums whole tables. */
+/* The gradient of the embedding, from the cotangent of its rows, where XLA sums whole tables (transformer_sums_table()); and
+ * where it gathers the cotangents over tp before it exchanges them over fsdp, and, with more tokens than words, sums the tables of
+ * the devices of tp (six of eight programs). */
 void step_sum_table(struct transformer_step *s, int32_t tokens, int32_t cotangent);
+bool step_may_return_rows(const struct transformer *t);
+void step_return_rows(struct transformer_step *s, int32_t tokens, int32_t cotangent);
 struct tensor step_loss(struct transformer_step *s, const struct tensor *x, const struct tensor *targets);
 
 /* softmax(q . k) . v, with q [tokens, heads * head_dim]. k and v may have fewer heads. */

@@ -108,6 +108,13 @@ static int reserve(struct model_step *step, struct status *st)
     return step->way && step->ahead ? 0 : status_nomem(st);
 }
 
+/* May there be loops as XLA writes them by default? A named strategy, or gathers that start ahead, replace them. */
+static bool as_xla(const struct model_step *step)
+{
+    return step->asked == OVERLAP_NAIVE && !option_is_given(step->point, "strategy") &&
+           step->point->schedule.prefetch == 0;
+}
+
 /* Does a scatter over all of it become an all-reduce? On three axes, and on equal ones, as in topologies/xla/. */
 static bool sums_whole(const struct slice *slice)
 {
@@ -125,6 +132,11 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     struct model_options own = options ? *options : (struct model_options){0};
     int code = read_strategy(step, st);
     own.sums_whole = mesh->slice && sums_whole(mesh->slice);
+    own.loop_columns = as_xla(step) ? own.loop_columns : 0;
+    for (int a = 0; a < mesh->axes.count; a++) {
+        const struct side *side = mesh->layout.side[a];
+        own.squares |= (unsigned)(mesh->layout.sides[a] == 2 && side[0].n == 2 && side[1].n == 2) << a;
+    }
     if (code == 0)
         code = model_read(point, &own, &mesh->axes, &step->model, st);
     if (code == 0)
@@ -202,24 +214,22 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     return code;
 }
 
-/* Does the model have loops as XLA writes them by default? A named strategy, or gathers that start ahead,
- * replace them. */
+/* Does the model have loops as XLA writes them by default? */
 static bool has_windowed(const struct model_step *step)
 {
-    return step->asked == OVERLAP_NAIVE && !option_is_given(step->point, "strategy") &&
-           step->point->schedule.prefetch == 0 && (step->model.windowed[0][0] || step->model.windowed[1][0]);
+    return as_xla(step) && (step->model.windowed[0][0] || step->model.windowed[1][0]);
 }
 
 static enum overlap_way way_of(void *context, const struct module *module, int32_t collective, bool contracts)
 {
     const struct model_step *step = context;
     char axes[TALLY_AXES];
-    bool once = has_windowed(step) && step->model.contracted &&
-                module_at(module, collective)->opcode == HLO_ALL_GATHER &&
-                (!contracts || module_has_label(module, collective, "again="));
-    return once && strcmp(tally_axes(module, collective, axes), step->model.windowed[0]) == 0
-               ? OVERLAP_NAIVE
-               : step->way[collective];
+    bool first = strcmp(tally_axes(module, collective, axes), step->model.windowed[0]) == 0,
+         gathers = has_windowed(step) && module_at(module, collective)->opcode == HLO_ALL_GATHER,
+         once = first
+                    ? step->model.contracted && (!contracts || module_has_label(module, collective, "again="))
+                    : step->model.sums_only;
+    return gathers && once ? OVERLAP_NAIVE : step->way[collective];
 }
 
 /* Only loops have permutes. */
@@ -240,6 +250,7 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         .ring = lay_ring,
         .chunks = point->schedule.all_reduce == REDUCE_CHUNKS ? point->schedule.chunks : 0,
         .xla_loops = point->schedule.loop == LOOP_XLA || has_windowed(step),
+        .columns = has_windowed(step) ? step->model.options.loop_columns : 0,
         .waits = step->model.options.permutes_wait && has_windowed(step)};
     const struct model_experts *experts = step->model.experts;
     bool all = point->schedule.async == ASYNC_ALL;

@@ -135,6 +135,8 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     m->model.hbm_bytes = chip_hbm_limit_bytes(job->machine.chip) / job->machine.mesh.cores;
     m->model.vmem_bytes = (double)job->machine.chip->vmem_bytes;
     m->model.softmax_row = chip_softmax_row(job->machine.chip);
+    m->model.loop_columns =
+        job->machine.chip->peak_flops[DTYPE_BF16] / job->machine.mesh.cores / job->machine.chip->link_Bps;
     int most = job->machine.chip->async_permute_chips;
     m->model.permutes_wait = most > 0 && job->machine.slice.chips > most;
     if (job->options.few_layers && !point->schedule.unroll) {

@@ -86,7 +86,9 @@ void transformer_load_like(struct transformer_case *s, const char *text, const c
     s->point.schedule.chunks = strstr(text, "# chunks") ? 3 : 1;
     s->point.given[option_index(option_by_name("chunks"))] = s->point.schedule.chunks > 1;
     OKAY(mesh ? axes_parse(mesh, &axes, &st) : 0, st);
-    const struct model_options options = {.numbers = true, .sums_whole = strstr(text, "# whole") != NULL};
+    const struct model_options options = {.numbers = true,
+                                          .sums_whole = strstr(text, "# whole") != NULL,
+                                          .loop_columns = strstr(text, "# loops") ? 5 : 0};
     OKAY(mesh ? model_read(&s->point, &options, &axes, &s->model, &st)
               : model_read_one(&s->point, like, &s->model, &st),
          st);
