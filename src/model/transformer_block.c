@@ -193,9 +193,9 @@ static void norm_heads(struct transformer_step *s, int64_t layer, enum weight_id
     x->value = build_reshape(s->b, norm(s, layer, id, &heads).value, dim, 2);
 }
 
-/* What the rotary embedding turns, q and k, XLA has cut as its input is, over the sequence: heads are only pinned behind it. It
- * gathers the weight instead, if that is no longer than the tokens, and an all-to-all cuts the result into heads. The
- * backward pass is that of the product with all tokens, which itself goes (pass_overlap()). */
+/* What the rotary embedding turns, q and k, XLA has cut as its input is, over the sequence: heads are only pinned behind it, as
+ * in MaxText. It gathers the weight instead, if that is no longer than the tokens, and an all-to-all cuts the result into heads.
+ * The backward pass is that of the product with all tokens, which itself goes (pass_overlap()). */
 static void turn_heads(struct transformer_step *s, enum weight_id id, const struct tensor *own,
                        struct tensor *y)
 {
