@@ -133,7 +133,7 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     int code = read_strategy(step, st);
     own.sums_whole = mesh->slice && sums_whole(mesh->slice);
     own.loop_columns = as_xla(step) ? own.loop_columns : 0;
-    for (int a = 0; a < mesh->axes.count; a++) {
+    for (int a = 0; a < mesh->axes.count && a < AXES_MAX; a++) {
         const struct side *side = mesh->layout.side[a];
         own.squares |= (unsigned)(mesh->layout.sides[a] == 2 && side[0].n == 2 && side[1].n == 2) << a;
     }
