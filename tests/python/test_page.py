@@ -95,19 +95,25 @@ def test_model(show, model):
 
 
 def test_many_spans(show, tmp_path):
-    """As many events as a page has, above 100,000 spans: the first picture is there within 2 s of the page's thread, however many
-    others share the processor; and so is all the rest."""
+    """As many events as a page has, above 100,000 spans: the first picture is there, and so is all the rest, within a time of the
+    page's thread that is measured in loops of the same browser, so that neither a slow machine nor others on it matter."""
     step = ("workloads/by-hand/llama-70b.yaml", "--chip", "v5p", "--slice", "4x4x4", "--mesh", "fsdp=64", "--tokens-per-chip", "4096")
     icisim.program("run", *step, "--unroll", "--html", tmp_path / "m.html")
     assert (tmp_path / "m.html").stat().st_size < 5_000_000
     page = show.page
     metrics = page.context.new_cdp_session(page)
     metrics.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent_s():
+        return {each["name"]: each["value"] for each in metrics.send("Performance.getMetrics")["metrics"]}["TaskDuration"]
+
     show(tmp_path / "m.html")
-    took = {each["name"]: each["value"] for each in metrics.send("Performance.getMetrics")["metrics"]}
+    took_s = spent_s()
+    page.evaluate("() => { let x = 1; for (let i = 0; i < 3e8; i++) x = (x * 31 + i) | 0; return x; }")
+    loops = took_s / (spent_s() - took_s)
     spans, picture = int(re.search(r"(\d+) spans", page.inner_text("#main"))[1]), float(page.eval_on_selector("body", "b => b.dataset.picture"))
-    print(f"{spans} spans: {took['TaskDuration']:.2f} s of the page's thread, picture after {picture:.0f} ms by the clock")
-    assert 100_000 < spans < 150_000 and took["TaskDuration"] < 2
+    print(f"{spans} spans: {took_s:.2f} s of the page's thread, {loops:.2f} loops, picture after {picture:.0f} ms by the clock")
+    assert 100_000 < spans < 150_000 and loops < 1.8
 
 
 def test_points(show, tmp_path):
