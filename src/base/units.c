@@ -259,16 +259,30 @@ static int parse_real(const char *what, const char *text, const struct quantity 
     return 0;
 }
 
-#define PARSES(NAME, VALUE)                                                                                  \
-    int units_parse_##NAME(const char *what, const char *text, double *VALUE, struct status *st)             \
-    {                                                                                                        \
-        return parse_real(what, text, &NAME##_quantity, VALUE, st);                                          \
-    }
-PARSES(bandwidth, Bps)
-PARSES(time, time_s)
-PARSES(rate, flops)
-PARSES(work, flop)
-PARSES(frequency, Hz)
+int units_parse_bandwidth(const char *what, const char *text, double *Bps, struct status *st)
+{
+    return parse_real(what, text, &bandwidth_quantity, Bps, st);
+}
+
+int units_parse_time(const char *what, const char *text, double *time_s, struct status *st)
+{
+    return parse_real(what, text, &time_quantity, time_s, st);
+}
+
+int units_parse_rate(const char *what, const char *text, double *flops, struct status *st)
+{
+    return parse_real(what, text, &rate_quantity, flops, st);
+}
+
+int units_parse_work(const char *what, const char *text, double *flop, struct status *st)
+{
+    return parse_real(what, text, &work_quantity, flop, st);
+}
+
+int units_parse_frequency(const char *what, const char *text, double *Hz, struct status *st)
+{
+    return parse_real(what, text, &frequency_quantity, Hz, st);
+}
 
 int units_parse_fraction(const char *what, const char *text, double *frac, struct status *st)
 {
