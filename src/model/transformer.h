@@ -168,6 +168,12 @@ double transformer_attention_flops(const struct transformer *t);
 /* The parameters of the model; of experts all, or those that a token goes to. */
 double transformer_parameters(const struct transformer *t, bool all);
 
+/* The number of devices that some axes of the mesh have. */
+static inline int part_size(const struct axis_list *part, const struct transformer *t)
+{
+    return axis_list_size(part, &t->axes);
+}
+
 /* Does XLA write gathers over fsdp beside a product as loops of permutes (transformer_step.c)? */
 bool transformer_has_loops(const struct transformer *t);
 /* Where dp cuts tokens beside fsdp, and there are more than 1.5 of them a word, XLA adds the cotangents of a device's rows

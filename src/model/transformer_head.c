@@ -6,8 +6,6 @@
  * reduce-scattered over the tokens. It has the logits of its own part; their maximum, the sum of exponentials and the
  * target's logit are reduced over tp.
  */
-#include <stdlib.h>
-
 #include "model/transformer_step.h"
 
 /* An array of the shape of `like`, filled with the first number of the device's part of the vocabulary. */
@@ -55,57 +53,41 @@ static int32_t moved(struct transformer_step *s, int32_t value)
     return value;
 }
 
-static int size(const struct transformer *t, const struct axis_list *list)
-{
-    return axis_list_size(list, &t->axes);
-}
-
 /* Is the gradient of the embedding written here, for all of its rows at once? */
 static bool is_of_rows(const struct transformer *t)
 {
-    return !(t->whole && size(t, &t->tp) > 1) && !t->textbook && !t->tied && !t->sharded &&
+    return !(t->whole && part_size(&t->tp, t) > 1) && !t->textbook && !t->tied && !t->sharded &&
            t->micro_batches == 1 && transformer_weight(t, WEIGHT_EMBED).split >= 0;
 }
 
 bool transformer_sums_table(const struct transformer *t)
 {
-    bool many = size(t, &t->fsdp) == 1 ? size(t, &t->tp) > 1 && t->tokens > t->vocabulary
-                                       : size(t, &t->dp) > 1 && 2 * t->tokens > 3 * t->vocabulary;
+    bool many = part_size(&t->fsdp, t) == 1 ? part_size(&t->tp, t) > 1 && t->tokens > t->vocabulary
+                                            : part_size(&t->dp, t) > 1 && 2 * t->tokens > 3 * t->vocabulary;
     return many && is_of_rows(t);
 }
 
 bool step_may_return_rows(const struct transformer *t)
 {
-    return is_of_rows(t) && size(t, &t->tp) > 1 && size(t, &t->fsdp) > 1 && size(t, &t->dp) == 1;
+    return is_of_rows(t) && part_size(&t->tp, t) > 1 && part_size(&t->fsdp, t) > 1 &&
+           part_size(&t->dp, t) == 1;
 }
 
 /* If tp and fsdp are as long, XLA takes one for the other, and swaps their devices by a permute. */
 static bool swaps(const struct transformer *t)
 {
-    return step_may_return_rows(t) && size(t, &t->tp) == size(t, &t->fsdp);
+    return step_may_return_rows(t) && part_size(&t->tp, t) == part_size(&t->fsdp, t);
 }
 
-/* Device (i, j) of fsdp and tp gets what (j, i) has. */
-static int32_t swap(struct transformer_step *s, int32_t value)
+/* Activations that tp cuts before fsdp does. */
+static struct tensor swapped(const struct transformer_step *s, int32_t value)
 {
-    const struct transformer *t = s->t;
-    int devices = axes_devices(&t->axes), n = size(t, &t->tp);
-    int32_t *device = malloc((size_t)devices * sizeof *device);
-    int64_t *pair = malloc(2 * (size_t)devices * sizeof *pair);
-    struct axis_list both = t->fsdp;
-    axis_list_append(&both, &t->tp);
-    if (device && pair)
-        axis_list_groups(&both, &t->axes, device);
-    else
-        builder_fail(s->b, STATUS_NOMEM);
-    for (int i = 0; i < devices && s->b->module->error == 0; i++) {
-        pair[2 * i] = device[i];
-        pair[2 * i + 1] = device[i - i % (n * n) + i % n * n + i / n % n];
-    }
-    value = build_permute_pairs(s->b, value, pair, devices);
-    free(device);
-    free(pair);
-    return value;
+    struct tensor x = s->activations;
+    x.value = value;
+    x.dim[0].shard.count -= s->t->fsdp.count + s->t->tp.count;
+    axis_list_append(&x.dim[0].shard, &s->t->tp);
+    axis_list_append(&x.dim[0].shard, &s->t->fsdp);
+    return x;
 }
 
 /* XLA does not gather a table whose columns fsdp cuts: it gathers the tokens, each device looks up its columns of
@@ -115,20 +97,21 @@ static int32_t exchange_rows(struct transformer_step *s, int32_t tokens)
     struct builder *b = s->b;
     const struct transformer *t = s->t;
     const struct axis_list *fsdp = &t->fsdp;
-    int64_t parts = size(t, fsdp), n = transformer_local_tokens(t), d = t->d / parts;
+    int64_t parts = part_size(fsdp, t), n = transformer_local_tokens(t), d = t->d / parts;
     int32_t value = take_rows(s, step_table(s), build_all_gather(b, tokens, fsdp, 0));
     value = build_reshape(b, value, (int64_t[]){parts, n, d}, 3);
     if (t->whole) {
         value = build_all_reduce(b, build_convert(b, value, t->compute), &t->tp);
     } else {
-        n /= size(t, &t->tp);
+        n /= part_size(&t->tp, t);
         value = moved(s, build_reduce_scatter(b, value, &t->tp, swaps(t) ? 0 : 1));
         value = build_reshape(b, build_convert(b, value, t->compute), (int64_t[]){parts, n, d}, 3);
     }
     value = moved(s, build_all_to_all(b, value, fsdp, 0));
     value = build_transpose(b, value, (int64_t[]){1, 0, 2});
     value = build_reshape(b, value, (int64_t[]){n, t->d}, 2);
-    return swaps(t) ? swap(s, value) : value;
+    struct tensor other = swapped(s, value);
+    return swaps(t) ? tensor_reshard(b, &other, &s->activations).value : value;
 }
 
 struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens)
@@ -137,7 +120,7 @@ struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens
     struct tensor x = s->activations;
     b->layer = 0;
     b->what = "embedding";
-    if (transformer_sums_table(s->t) && size(s->t, &s->t->fsdp) == 1) {
+    if (transformer_sums_table(s->t) && part_size(&s->t->fsdp, s->t) == 1) {
         x.value = build_all_gather(b, step_weight(s, 0, WEIGHT_EMBED).value, &s->t->tp, 0);
         x.value = build_take(b, x.value, build_own_block(b, tokens->value, &s->t->tp, 0));
         return x;
@@ -175,30 +158,35 @@ void step_return_rows(struct transformer_step *s, int32_t tokens, int32_t cotang
     const struct transformer *t = s->t;
     const struct axis_list *gathered = swaps(t) ? &t->fsdp : &t->tp,
                            *exchanged = swaps(t) ? &t->tp : &t->fsdp;
-    int64_t parts = size(t, exchanged), d = t->d / parts, n = transformer_local_tokens(t) / size(t, &t->tp),
-            of_each = n * size(t, gathered), all = parts * of_each;
     b->phase = "bwd";
     b->layer = 0;
     b->what = "embedding";
-    int32_t c = build_all_gather(b, build_convert(b, cotangent, t->gradients), gathered, 0);
-    c = build_transpose(b, build_reshape(b, c, (int64_t[]){of_each, parts, d}, 3), (int64_t[]){1, 0, 2});
-    c = build_all_to_all(b, c, exchanged, 0);
+    struct tensor c = swaps(t) ? swapped(s, cotangent) : s->activations, next;
+    c.value = build_convert(b, cotangent, t->gradients);
+    next = c;
+    next.dim[0].shard.count -= gathered->count;
+    c = tensor_reshard(b, &c, &next);
+    next.dim[0].shard.count -= exchanged->count;
+    next.dim[1].shard = *exchanged;
+    c = tensor_reshard(b, &c, &next);
     tokens = build_all_gather(b, tokens, &t->fsdp, 0);
     if (swaps(t)) {
-        c = swap(s, c);
+        int64_t parts = part_size(&t->tp, t), n = transformer_local_tokens(t) / parts,
+                all = parts * parts * n;
+        next.dim[1].shard = t->fsdp;
+        c = tensor_move(b, &c, &next, MOVE_PERMUTE);
         tokens = build_reshape(b, tokens, (int64_t[]){parts, parts, n}, 3);
         tokens = build_transpose(b, tokens, (int64_t[]){1, 0, 2});
+        tokens = build_reshape(b, tokens, &all, 1);
     }
-    c = build_reshape(b, c, (int64_t[]){all, d}, 2);
-    tokens = build_reshape(b, tokens, &all, 1);
     const bool sums = t->tokens > t->vocabulary;
     if (sums) {
-        c = build_own_block(b, c, &t->tp, 0);
+        c.value = build_own_block(b, c.value, &t->tp, 0);
         tokens = build_own_block(b, tokens, &t->tp, 0);
     }
-    c = build_put(b, c, tokens, t->vocabulary);
+    int32_t table = build_put(b, c.value, tokens, t->vocabulary);
     step_held(s, 0, WEIGHT_EMBED)->gradient =
-        (sums ? build_reduce_scatter : build_own_block)(b, c, &t->tp, 0);
+        (sums ? build_reduce_scatter : build_own_block)(b, table, &t->tp, 0);
 }
 
 /* The log of the sum of exponentials over the vocabulary, for each token. */

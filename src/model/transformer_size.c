@@ -34,11 +34,6 @@ static double type_bytes(const struct transformer *t)
     return dtype_info(t->compute)->bytes;
 }
 
-static double part_size(const struct axis_list *part, const struct transformer *t)
-{
-    return axis_list_size(part, &t->axes);
-}
-
 /* What is in memory at one time. */
 struct peak {
     const char *of; /* the weight of which tensors are put in, or "" */
