@@ -33,8 +33,8 @@ def compiler(request, monkeypatch, tmp_path_factory):
 
 @pytest.fixture
 def interrupted():
-    """Runs Python code that prints a line and then works for minutes, and sends it Ctrl-C, after which it must end: what it says, and its
-    status."""
+    """Runs Python code that prints a line and then works for minutes, and sends it Ctrl-C: what it says, its status, and the time that it
+    took to end, in loops of 10 million steps of Python, so that neither a slow machine nor others on it matter."""
 
     def run(code, *arguments, alone_s, most_s):
         process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -43,7 +43,11 @@ def interrupted():
         time.sleep(alone_s)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
+        began = time.monotonic()
         _, said = process.communicate(timeout=most_s)
-        return said, process.returncode
+        ended, x = time.monotonic(), 1
+        for i in range(10_000_000):
+            x = x * 31 + i & 0xFFFFFFFF
+        return said, process.returncode, (ended - began) / (time.monotonic() - ended)
 
     return run
