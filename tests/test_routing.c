@@ -52,6 +52,34 @@ static void worked_example(void)
     module_free(&module);
 }
 
+/* Gates that are drawn: the largest of a token first, 1 together. */
+static void gates_fall(void)
+{
+    struct model model;
+    struct module module;
+    char path[] = "/tmp/icisim-gates-XXXXXX.yaml";
+    int file = mkstemps(path, 5);
+    CU_ASSERT_FATAL(file >= 0);
+    close(file);
+    text_write(path,
+               "model: experts\nexperts: 8\ntop-k: 3\ntokens: 16\ncapacity-factor: 2\nlayers: [4, 6, 4]\n"
+               "expert-axis: ep\nrouting: {draw: zipf, exponent: 1.2, seed: 5}\n");
+    experts_load(path, "ep=8", 1, &model, &module);
+    unlink(path);
+    const struct routing *r = &model.experts->of[0].routing;
+    CU_ASSERT_FATAL(r->top_k > 1 && !r->counted);
+    for (int64_t t = 0; t < r->tokens; t++) {
+        double sum = r->entry[t * r->top_k].gate;
+        for (int slot = 1; slot < r->top_k; slot++) {
+            CU_ASSERT(r->entry[t * r->top_k + slot].gate < r->entry[t * r->top_k + slot - 1].gate);
+            sum += r->entry[t * r->top_k + slot].gate;
+        }
+        NEAR(sum, 1, 1e-12);
+    }
+    model_free(&model);
+    module_free(&module);
+}
+
 /* ceil(T k n / E x factor). 25 x 2 x 8 / 8 x 1.1 = 55 exactly, where doubles have 55.000000000000007; 1.3 x 10 = 13 and
  * 1.1 x 10 x 3 = 33 likewise. */
 static void capacities(void)
@@ -180,4 +208,5 @@ static void exercise_collectives(void)
     exercise_issues("workloads/moe-exercise-loop.yaml", looped, 4);
 }
 
-SUITE("routing", TEST(worked_example), TEST(capacities), TEST(collectives_issued), TEST(exercise_collectives))
+SUITE("routing", TEST(worked_example), TEST(gates_fall), TEST(capacities), TEST(collectives_issued),
+      TEST(exercise_collectives))

@@ -109,10 +109,15 @@ int categorical_draw(const struct categorical *categorical, struct generator *ge
     return (int)gsl_ran_discrete(rng_of(generator), (const gsl_ran_discrete_t *)categorical);
 }
 
+void sample_sort(double value[], size_t values)
+{
+    gsl_sort(value, 1, values);
+}
+
 struct sample_summary sample_summarise(double value[], int values)
 {
     size_t n = (size_t)values;
-    gsl_sort(value, 1, n);
+    sample_sort(value, n);
     return (struct sample_summary){.mean = gsl_stats_mean(value, 1, n),
                                    .low = gsl_stats_quantile_from_sorted_data(value, 1, n, 0.05),
                                    .median = gsl_stats_quantile_from_sorted_data(value, 1, n, 0.5),

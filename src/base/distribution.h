@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -36,3 +37,5 @@ struct sample_summary {
     double least, most;
 };
 struct sample_summary sample_summarise(double value[], int values);
+/* Sorts values in ascending order. */
+void sample_sort(double value[], size_t values);

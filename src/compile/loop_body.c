@@ -133,12 +133,6 @@ static int64_t chunk_size(const struct body *body, int c)
     return body->half[c] < 0 ? body->loop->piece : body->loop->half[body->half[c]];
 }
 
-static int32_t operand_shape(struct under *u, int side)
-{
-    return edit_shape(&u->o->edit,
-                      module_at(u->o->from, module_operand(u->o->from, u->body->dot->dot, side))->shape);
-}
-
 /* Takes the parameters in the order in which loop_step.c passes them. */
 static void take_parameters(struct under *u)
 {
@@ -151,7 +145,7 @@ static void take_parameters(struct under *u)
         u->chunk[c] = parameter(u, loop_shape(u->o, moved, d->dim, chunk_size(body, c)));
     for (int side = 0; side < 2; side++)
         if (!gathers || side != d->side)
-            u->operand[side] = parameter(u, operand_shape(u, side));
+            u->operand[side] = parameter(u, edit_shape(&u->o->edit, shape_of(u->o, dot, side)));
     if (body->accumulates && gathers)
         u->accumulator = parameter(u, edit_shape(&u->o->edit, module_at(u->o->from, dot)->shape));
     u->self = parameter(u, loop_scalar_shape(u->o, DTYPE_U32));

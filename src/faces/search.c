@@ -356,14 +356,6 @@ static int expand(struct search *search, int32_t f, struct status *st)
     return seats < 0 ? seats : 0;
 }
 
-static const struct candidate *find_settled(const struct search *search, int64_t like)
-{
-    for (int64_t s = 0; s < search->settles; s++)
-        if (search->settled[s].like == like)
-            return &search->settled[s];
-    return NULL;
-}
-
 /* Takes a candidate whose step was simulated with another strategy. If that is not among the best any more, neither
  * is this. */
 static int take_like(struct search *search, const struct candidate *candidate, int64_t point,
@@ -391,9 +383,9 @@ static int enlist(struct search *search, struct candidate candidate, int *count,
             code = run_workers(search, *count, st);
             *count = 0;
         }
-    const struct candidate *settled = find_settled(search, candidate.like);
-    if (code == 0 && settled)
-        return take_like(search, &candidate, settled->point, st);
+    for (int64_t s = 0; s < search->settles && code == 0; s++)
+        if (search->settled[s].like == candidate.like)
+            return take_like(search, &candidate, search->settled[s].point, st);
     search->batch[*count] = candidate;
     *count += code == 0;
     return code;

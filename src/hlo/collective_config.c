@@ -51,12 +51,6 @@ static const char *read_dims(const char *at, int phases, struct config_colour *c
     return *at == '}' ? at + 1 + (at[1] == ',') : NULL;
 }
 
-static bool is_phased(const struct collective_config *config)
-{
-    return config->phases > 0 && config->phases <= COLLECTIVE_RINGS && config->colours > 0 &&
-           config->colours <= COLLECTIVE_COLOURS;
-}
-
 /* StrategyND{colors:2 phases:2 .. dim_used:{0 1},{1 0}: orders that are not printed for the second half are those of the first. */
 static void read_strategy(const char *debug, const char *end, struct collective_config *config)
 {
@@ -66,7 +60,8 @@ static void read_strategy(const char *debug, const char *end, struct collective_
     config->colours = colours ? atoi(colours) : 0;
     config->phases = phases ? atoi(phases) : 0;
     config->kind = one_way ? RING_BIDI_HALF : RING_BIDI;
-    config->rings = is_phased(config) ? CONFIG_ONE_RING : CONFIG_OPEN;
+    bool phased = config->phases > 0 && config->phases <= COLLECTIVE_RINGS && config->colours > 0;
+    config->rings = phased && config->colours <= COLLECTIVE_COLOURS ? CONFIG_ONE_RING : CONFIG_OPEN;
     if (strstr(config->strategy, "ND") && config->rings != CONFIG_OPEN)
         config->rings = CONFIG_ALL_AXES;
     for (int c = 0; c < config->colours && config->rings != CONFIG_OPEN; c++) {

@@ -314,19 +314,13 @@ void mesh_free(struct mesh *mesh)
     mesh->chip_of = mesh->device_of = NULL;
 }
 
-/* Are axis a and the next one both of size 1, so that they are printed together? */
-static bool joins_next(const struct mesh *mesh, int a)
-{
-    return a + 1 < mesh->axes.count && mesh->axes.axis[a].n == 1 && mesh->axes.axis[a + 1].n == 1 &&
-           strcmp(mesh->lay[a].how, mesh->lay[a + 1].how) == 0;
-}
-
 char *mesh_print_marked(const struct mesh *mesh, unsigned marked, const char *how,
                         char text[static MESH_TEXT])
 {
     text[0] = '\0';
     for (int a = 0; a < mesh->axes.count; a++)
-        if (joins_next(mesh, a))
+        if (a + 1 < mesh->axes.count && mesh->axes.axis[a].n == 1 && mesh->axes.axis[a + 1].n == 1 &&
+            strcmp(mesh->lay[a].how, mesh->lay[a + 1].how) == 0) /* both of size 1: printed together */
             text_add(text, MESH_TEXT, "%s and ", mesh->axes.axis[a].name);
         else
             text_add(text, MESH_TEXT, "%s on %s%s%s", mesh->axes.axis[a].name, mesh->lay[a].how,

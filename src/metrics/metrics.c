@@ -3,19 +3,15 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Sends of the same chips along the same routes, counted together: the steps of a loop send along the same
  * routes again and again. */
 struct load {
+    int32_t key[4];
     const struct op *op; /* the first of them */
     double amount;       /* bytes of all of them; if the amounts are a table, the number of sends */
 };
-
-static bool loads_alike(const struct op *a, const struct op *b)
-{
-    return a->where == b->where && a->towards.table == b->towards.table &&
-           a->towards.route == b->towards.route && a->amount.table == b->amount.table;
-}
 
 /* Do all chips send the same bytes along the same hops? */
 static bool is_of_all(const struct op *op)
@@ -36,14 +32,14 @@ static int32_t find_loads(const struct program *program, struct load load[], str
         const int32_t key[] = {op->where, op->towards.table, op->towards.route, op->amount.table};
         uint32_t hash = lookup_hash(0, key, sizeof key);
         const struct lookup_entry *at = NULL;
-        while ((l = lookup_next(&known, hash, &at)) >= 0 && !loads_alike(load[l].op, op))
+        while ((l = lookup_next(&known, hash, &at)) >= 0 && memcmp(load[l].key, key, sizeof key) != 0)
             ;
         if (l < 0 && lookup_add(&known, hash, loads) < 0) {
             loads = status_nomem(st);
             break;
         }
         if (l < 0)
-            load[l = loads++] = (struct load){.op = op};
+            load[l = loads++] = (struct load){{key[0], key[1], key[2], key[3]}, op, 0};
         load[l].amount += op_times(op) * (op->amount.table == NO_TABLE ? op->amount.each : 1);
     }
     lookup_free(&known);

@@ -205,12 +205,6 @@ static void draw_experts(const struct routing *r, const struct categorical *cate
     }
 }
 
-static int rises(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* The softmax of top_k normal numbers, the largest first; they are drawn even if nobody reads it, as the generator goes on from
  * them. */
 static void draw_gates(const struct routing *r, struct generator *generator, struct routing_entry entry[])
@@ -221,7 +215,7 @@ static void draw_gates(const struct routing *r, struct generator *generator, str
         gate[slot] = -generator_normal(generator);
     if (r->counted)
         return;
-    qsort(gate, (size_t)top_k, sizeof *gate, rises);
+    sample_sort(gate, (size_t)top_k);
     for (int slot = 0; slot < top_k; slot++)
         sum += gate[slot] = exp(-gate[slot]);
     for (int slot = 0; slot < top_k; slot++)

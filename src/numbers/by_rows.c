@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows by their numbers, rows in order, rows in groups. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/distribution.h"
 #include "numbers/frame.h"
 
 /* Is the list the one dim 0? */
@@ -74,12 +74,6 @@ static int apply_scatter(const struct operation *op, struct array *out)
     return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* Sorts one array of one dim in ascending order. */
 static int apply_sort(const struct operation *op, struct array *out)
 {
@@ -92,7 +86,7 @@ static int apply_sort(const struct operation *op, struct array *out)
         return interpret_fail(module, op->instruction, op->st,
                               "only sorts of one list by a < b are interpreted");
     memcpy(out->data, op->operand[0]->data, (size_t)out->shape[0] * sizeof *out->data);
-    qsort(out->data, (size_t)out->shape[0], sizeof *out->data, by_value);
+    sample_sort(out->data, (size_t)out->shape[0]);
     return 0;
 }
 

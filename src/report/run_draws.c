@@ -68,14 +68,6 @@ static int print_summary(const struct draw_result result[], int draws, struct st
     return table_end(&table, stdout, st);
 }
 
-static void write_rows(const struct draw_result result[], int draws, struct csv_writer *csv)
-{
-    csv_names(csv, "draw,time_s,size_bytes,dropped_frac,imbalance,hot_chip");
-    for (int i = 0; i < draws; i++)
-        csv_row(csv, "nrrrrn", (int64_t)i, result[i].time_s, result[i].bytes, result[i].dropped_frac,
-                result[i].imbalance, (int64_t)result[i].hot_chip);
-}
-
 int report_draws(const struct grid *grid, int count, struct csv_writer *csv, bool table, struct status *st)
 {
     struct draws draws = {.result = calloc((size_t)count + 1, sizeof *draws.result)};
@@ -99,7 +91,11 @@ int report_draws(const struct grid *grid, int count, struct csv_writer *csv, boo
     if (code == 0 && table)
         code = print_summary(draws.result, count, st);
     if (code == 0 && csv->output.file)
-        write_rows(draws.result, count, csv);
+        csv_names(csv, "draw,time_s,size_bytes,dropped_frac,imbalance,hot_chip");
+    for (const struct draw_result *r = draws.result;
+         code == 0 && csv->output.file && r < draws.result + count; r++)
+        csv_row(csv, "nrrrrn", (int64_t)(r - draws.result), r->time_s, r->bytes, r->dropped_frac,
+                r->imbalance, (int64_t)r->hot_chip);
     free(draws.result);
     catalog_free(&draws.catalog);
     return code;

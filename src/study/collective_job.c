@@ -258,20 +258,18 @@ static void collective_close(void *state)
     groups_free(&c->devices);
 }
 
-static enum combine combine_of(const char *op)
-{
-    return strcmp(op, "pmax") == 0 ? COMBINE_MAX : strcmp(op, "pmin") == 0 ? COMBINE_MIN : COMBINE_SUM;
-}
-
 struct collective_spec collective_job_spec(const struct job *job)
 {
     const struct collective_job *c = job->state;
+    const char *op = job->point->work.op;
     struct collective_spec spec = {.kind = c->kind,
                                    .all_to_all = c->all_to_all,
                                    .pattern = c->pattern,
                                    .elements = c->elements,
                                    .elem_bytes = c->dtype->bytes,
-                                   .combine = combine_of(job->point->work.op),
+                                   .combine = strcmp(op, "pmax") == 0   ? COMBINE_MAX
+                                              : strcmp(op, "pmin") == 0 ? COMBINE_MIN
+                                                                        : COMBINE_SUM,
                                    .setup_s = job->machine.chip->setup_s,
                                    .keep_ties = job->point->schedule.keep_ties,
                                    .root = job->point->work.root,

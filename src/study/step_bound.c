@@ -157,14 +157,6 @@ static int lay(const struct step_bound *step, const struct machine *machine, str
     return code;
 }
 
-static double share_of(const struct step_bound *step, bool other_loops)
-{
-    bool ahead = step->point.schedule.prefetch > 0 || step->point.schedule.combine;
-    if (is_chosen(step))
-        return 0;
-    return ahead || other_loops ? STEP_AHEAD : STEP_SHARE;
-}
-
 /* Is a time known of waits that are all as long as the present ones? Else finds what these take about at least: what a run took
  * in which none was longer. (A longer wait takes less HBM per second of the computes beside it, which is neglected.) */
 static bool is_known(const struct step_bound *step, double *least_s)
@@ -211,8 +203,11 @@ static int estimate(struct step_bound *step, const struct machine *machine, bool
     placement_free(&placement);
     if (code < 0)
         return code;
+    bool ahead = step->point.schedule.prefetch > 0 || step->point.schedule.combine || other_loops;
     double compute_s = (other_loops ? STEP_LOOPS : 1) * (step->compute_s + delay_s),
-           share = share_of(step, other_loops);
+           share = is_chosen(step) ? 0
+                   : ahead         ? STEP_AHEAD
+                                   : STEP_SHARE;
     bool known = is_known(step, &time_s) || is_chosen(step);
     if (!known && compute_s + share * (time_s - compute_s) <= enough_s) {
         code = run(step, &time_s, st);
