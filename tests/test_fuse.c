@@ -40,19 +40,23 @@ static const char both_ways[] =
     "  ROOT v = bf16[96,40] multiply(h, n), frontend_attributes={layer=\"1\",phase=\"bwd\"}\n}\n";
 
 /* A softmax's largest scores and sums, after the product of attention. */
-static const char softmax[] =
-    "HloModule m\n"
-    "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
-    "most { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n"
-    "ENTRY e {\n  q = bf16[2,8,4] parameter(0)\n  k = bf16[2,16,4] parameter(1)\n  z = f32[] constant(0)\n"
-    "  scores = f32[2,8,16] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
-    "rhs_contracting_dims={2}\n"
-    "  m = f32[2,8] reduce(scores, z), dimensions={2}, to_apply=most\n"
-    "  b = f32[2,8,16] broadcast(m), dimensions={0,1}\n"
-    "  d = f32[2,8,16] subtract(scores, b)\n"
+#define SOFTMAX                                                                                              \
+    "HloModule m\n"                                                                                          \
+    "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"                       \
+    "most { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n"                  \
+    "ENTRY e {\n  q = bf16[2,8,4] parameter(0)\n  k = bf16[2,16,4] parameter(1)\n  z = f32[] constant(0)\n"  \
+    "  scores = f32[2,8,16] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "   \
+    "rhs_contracting_dims={2}\n"                                                                             \
+    "  m = f32[2,8] reduce(scores, z), dimensions={2}, to_apply=most\n"                                      \
+    "  b = f32[2,8,16] broadcast(m), dimensions={0,1}\n"                                                     \
+    "  d = f32[2,8,16] subtract(scores, b)\n"                                                                \
     "  p = f32[2,8,16] exponential(d)\n"
-    "  t = f32[2,8] reduce(p, z), dimensions={2}, to_apply=sum\n"
-    "  ROOT v = f32[2,8,16] negate(p), frontend_attributes={phase=\"bwd\"}\n}\n";
+static const char softmax[] =
+    SOFTMAX "  t = f32[2,8] reduce(p, z), dimensions={2}, to_apply=sum\n"
+            "  ROOT v = f32[2,8,16] negate(p), frontend_attributes={phase=\"bwd\"}\n}\n";
+static const char own_softmax[] = SOFTMAX
+    "  t = f32[2,8] reduce(p, z), dimensions={2}, to_apply=sum, frontend_attributes={what=\"attention\"}\n"
+    "  ROOT v = f32[2,8,16] negate(p)\n}\n";
 
 static void moves(const struct module *module, const char *name, double bytes)
 {
@@ -114,6 +118,23 @@ static void of_a_softmax(void)
     }
 }
 
+/* Exponentials that only the forward pass reads: rows of 16 are written by the sum, where they are too long for the product, and
+ * what comes next reads as much of them as it would of scores. */
+static void of_its_own_softmax(void)
+{
+    for (int row = 15; row <= 16; row++) {
+        struct module from, to;
+        struct status st = {0};
+        module_of(&from, own_softmax);
+        OKAY(pass_fuse(&from, 0, row, &to, &st), st);
+        moves(&to, "p", 0);
+        moves(&to, "t", row < 16 ? 1024 + 64 + 1024 + 64 : 64 + 64);
+        moves(&to, "v", 1024 + 64 + 1024);
+        module_free(&from);
+        module_free(&to);
+    }
+}
+
 /* All but labels stay. */
 static void nothing_else_changes(void)
 {
@@ -131,4 +152,5 @@ static void nothing_else_changes(void)
     module_free(&again);
 }
 
-SUITE("fuse", TEST(of_a_norm), TEST(of_a_norm_both_ways), TEST(of_a_softmax), TEST(nothing_else_changes))
+SUITE("fuse", TEST(of_a_norm), TEST(of_a_norm_both_ways), TEST(of_a_softmax), TEST(of_its_own_softmax),
+      TEST(nothing_else_changes))

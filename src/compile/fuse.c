@@ -16,6 +16,8 @@
 #include "hlo/cost.h"
 #include "hlo/edit.h"
 
+enum { DEPTH = 12 }; /* of searches */
+
 /* The state of an instruction of the entry. */
 struct value {
     bool kept;    /* in HBM */
@@ -103,20 +105,31 @@ static bool has_whole_rows(const struct fuse *f, int32_t product)
     return f->from->number[shape->first + shape->count - 1] <= f->softmax_row;
 }
 
-/* Are these exponentials of scores that such a product makes? Then it writes them, and not the scores. */
-static bool is_of_rows(const struct fuse *f, int32_t at, int depth)
+/* Are these exponentials of scores that such a product makes, or another one? Then it writes them, and not the scores. */
+static bool is_of_rows(const struct fuse *f, int32_t at, bool whole, int depth)
 {
     const struct module *m = f->from;
-    bool found = has_softmax(m, at) && has_whole_rows(f, at);
+    bool found = has_softmax(m, at) && has_whole_rows(f, at) == whole;
     for (int o = 0; o < module_at(m, at)->operands && !found && depth > 0 && is_elementwise(m, at); o++)
-        found = is_of_rows(f, module_operand(m, at, o), depth - 1);
+        found = is_of_rows(f, module_operand(m, at, o), whole, depth - 1);
     return found;
+}
+
+/* Bytes of the exponentials of attention's scores that an instruction sums, if no product makes them: the fusion that sums them
+ * writes them, too. */
+static double summed_bytes(const struct fuse *f, int32_t at)
+{
+    const struct module *m = f->from;
+    int32_t of = module_at(m, at)->opcode == HLO_REDUCE ? module_operand(m, at, 0) : at;
+    bool writes = module_at(m, of)->opcode == HLO_EXPONENTIAL && of != at &&
+                  module_has_label(m, at, "what=\"attention\"") && !f->value[of - f->entry->first].kept &&
+                  is_of_rows(f, of, false, DEPTH);
+    return writes ? shape_hbm_bytes(m, module_at(m, of)->shape) : 0;
 }
 
 /* Goes from the last to the first instruction: all users of a value come after it. */
 static void find_kept(struct fuse *f)
 {
-    enum { DEPTH = 12 };
     const struct module *m = f->from;
     int32_t first = f->entry->first;
     f->value[f->entry->root - first].kept = true;
@@ -125,7 +138,7 @@ static void find_kept(struct fuse *f)
         bool elementwise = is_elementwise(m, at), passes = renames(m, at);
         bool reads = computes(m, at) && (module_at(m, at)->opcode != HLO_DOT || has_softmax(m, at));
         reader->kept |= !elementwise;
-        if (module_at(m, at)->opcode == HLO_EXPONENTIAL && is_of_rows(f, at, DEPTH))
+        if (module_at(m, at)->opcode == HLO_EXPONENTIAL && is_of_rows(f, at, true, DEPTH))
             reader->kept = false;
         for (int o = 0; o < module_at(m, at)->operands; o++) {
             int32_t of = module_operand(m, at, o);
@@ -183,7 +196,7 @@ static void copy(struct fuse *f, struct edit *edit, int32_t at)
     if (elementwise && (!value->kept || renames(m, at)))
         bytes = 0;
     else if (computes(m, at))
-        bytes = read_bytes(f, at, at) + value_bytes(f, at);
+        bytes = read_bytes(f, at, at) + summed_bytes(f, at) + value_bytes(f, at);
     edit_copy(edit, at);
     if (bytes != was && module_at(m, at)->opcode != HLO_CONSTANT)
         module_label_hbm_bytes(edit->to, bytes);

@@ -47,8 +47,8 @@ int pass_offload(const struct module *in, struct module *out, struct status *st)
 /* Fuses element-wise instructions with their users, as XLA fuses loops: a value that is only read by such
  * instructions, and by reductions, of the same layer and phase is never in HBM, and each of these reads the
  * value's inputs instead. A result of at most `vmem_bytes` that is only read in its layer and phase is not in HBM
- * either. A softmax over at most `softmax_row` elements is fused with the product before it. Only labels change:
- * hbm_bytes gives the remaining bytes. */
+ * either. A softmax over at most `softmax_row` elements is fused with the product before it; of longer ones the sum writes
+ * exponentials, which the next product reads. Only labels change: hbm_bytes gives the remaining bytes. */
 int pass_fuse(const struct module *in, double vmem_bytes, int64_t softmax_row, struct module *out,
               struct status *st);
 
