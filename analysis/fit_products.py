@@ -47,14 +47,15 @@ def simplex(loss, start, step=0.2, tries=900):
     return points[0]
 
 
-def numbers_of(chip):
+def numbers_of(chip, names=NAMES):
     text = (CHIPS / f"{chip}.yaml").read_text()
-    return [float(re.search(rf"{name}: ([0-9.e+]+)", text)[1]) for name in NAMES]
+    return [float(re.search(rf"\b{name}: ([0-9.e+]+)", text)[1]) for name in names]
 
 
 class Fit:
     def __init__(self, program, chip, rows, folder):
         self.program, self.chip = program, chip
+        self.vmem, = numbers_of(chip, ["vmem_results_cycles"])  # no product alone leaves its results there
         self.file, self.products = folder / f"{chip}.yaml", folder / f"{chip}.csv"
         with open(self.products, "w", encoding="utf-8") as file:
             out = csv.DictWriter(file, rows[0].keys())
@@ -62,7 +63,7 @@ class Fit:
             out.writerows({**row, "chip": self.file} for row in rows)
 
     def differences(self, logs):
-        rule = ", ".join(f"{name}: {math.exp(x):.9g}" for name, x in zip(NAMES, logs))
+        rule = ", ".join(f"{name}: {math.exp(x):.9g}" for name, x in zip(NAMES, logs)) + f", vmem_results_cycles: {self.vmem:.9g}"
         self.file.write_text(f"name: {self.chip}\nbase: {self.chip}\nmeasured:\n"
                              f"  product_estimate: {{value: {{{rule}}}, source: fit, how: fit}}\n")
         done = subprocess.run([self.program, "validate", "--products", self.products, "--csv", "-"],

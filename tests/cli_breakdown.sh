@@ -130,6 +130,35 @@ loops 4x4 16 '$1 == "collective-permute" && $6 > 0.5 * $5'
 loops 4x8 32 '$1 == "collective-permute" && $6 == 0 && $7 == $5'
 loops 8x8 64 '$1 == "all-reduce" && $3 == 11 && $4 > 1e8'
 loops 8x16 128 '$1 == "reduce-scatter" && $3 > 14'
+# Steps of loops add to what lies in VMEM, 96 MiB of v6e, if two of these fit: beside q, k, v and the product with wo, of 4096 x 2048, only two
+# chunks of weights, of 128 x 2048, come from HBM. Of two 4096 x 8192 one fits, of 67,108,864 B: half of it is written, and of what is added to as much read.
+# A step takes 256 x 8192 of weights, 4,194,304 B; of two steps one adds.
+cat >"$scratch/narrow.yaml" <<'END'
+model: transformer
+layers: 1
+d-model: 2048
+d-ff: 8192
+heads: 16
+kv-heads: 16
+head-dim: 128
+sequence: 2048
+vocabulary: 32000
+gated: false
+kernel: plain
+tokens-per-chip: 4096
+remat: none
+END
+"$program" lower "$scratch/narrow.yaml" --chip v6e --slice 4x4 --mesh fsdp=16 >"$out_file"
+piece() { # RESULT STEP TIMES HBM_BYTES PASSES: of fusions in the forward pass
+    local found
+    found=$(grep "= bf16\[$1\] fusion(.*phase=\"fwd\",what=\"activations\".*step=\"$2\"" "$out_file" | grep "hbm_bytes=\"$4\"" |
+        grep -c "results=\"$5\"") || true
+    [ "$found" = "$3" ] || fail "step $2 of $1: $found pieces of $4 B, not $3"
+}
+piece 4096,2048 3 4 1048576 0
+piece 4096,8192 0 1 37748736 0.5
+piece 4096,8192 1 1 71303168 1
+piece 4096,8192 2 1 71303168 0.5
 # Beside tp weights are gathered in loops, of 5 permutes over 4 devices, only before products that contract the gathered dim, not again.
 # q and k are cut into heads behind the rotary embedding: their weights are gathered whole. In the text of this step,
 # hlo/tpu/pairs/ft-seq-v5e-4x4, sums of activations over tp are loops after the product with wd (14336 columns) and those that give the

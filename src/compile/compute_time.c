@@ -51,6 +51,7 @@ struct product compute_product(const struct cost *cost, const struct roofline *r
                                       .n = cost->n,
                                       .left_bytes = cost->left_bytes,
                                       .right_bytes = cost->right_bytes,
+                                      .results = cost->results,
                                       .hbm_bytes = cost->hbm_bytes}};
 }
 

@@ -69,22 +69,30 @@ static double bytes_of(const struct module *module, int32_t operand)
     return shape_hbm_bytes(module, module_at(module, operand)->shape);
 }
 
+/* Of a value that steps use one after the other so much is in HBM: nothing if two fit VMEM, half if one does. */
+static double in_hbm(const struct overlap *o, double bytes)
+{
+    return 3 * bytes < o->options->vmem_bytes ? 0 : bytes < o->options->vmem_bytes ? 0.5 : 1;
+}
+
 /* HBM bytes of the product of a step: of the operand that is cut its share; of the other one as much if that is cut alike, or
- * contracted with it; of the result too, unless that is whole in each step. One that is added to is also read. What the whole
- * product has in VMEM, parts of it have, too. */
+ * contracted with it; of the result too, unless that is whole in each step. One that is added to is also read. *results is how often
+ * the result passes HBM for the product: XLA adds two at a time, so only every other one of those that are summed adds. */
 static double piece_bytes(const struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                          const struct loop_product *product)
+                          const struct loop_product *product, double *results)
 {
     bool gathers = loop->kind == LOOP_GATHER, contracted = dot->role == ROLE_CONTRACTED;
     double cut = bytes_of(o->from, module_operand(o->from, dot->dot, dot->side)), share = 0;
     double other = bytes_of(o->from, module_operand(o->from, dot->dot, 1 - dot->side));
-    double out = bytes_of(o->from, dot->dot), whole = cut + other + out;
+    double out = bytes_of(o->from, dot->dot);
     for (int c = 0; c < product->chunks; c++)
         share += (double)(product->chunk[c].half < 0 ? loop->piece : loop->half[product->chunk[c].half]);
     share /= (double)loop->piece * loop->ring.size;
-    other *= dot->role == ROLE_BATCH || (gathers && contracted) ? share : 1;
-    out *= (gathers && contracted ? 1 : share) * (1 + product->accumulates);
-    return (share * cut + other + out) * (module_cost(o->from, dot->dot).hbm_bytes / whole);
+    bool sums = gathers && contracted;
+    double here = in_hbm(o, gathers ? out : out * share), passes = (1 + product->accumulates) * here;
+    *results = (1 + (product->accumulates && (!sums || o->step % 2 > 0))) * here;
+    other *= in_hbm(o, other) * (dot->role == ROLE_BATCH || sums ? share : 1);
+    return share * cut + other + (sums ? 1 : share) * out * passes;
 }
 
 /* The call of a product of a step. */
@@ -138,14 +146,19 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
     struct module *module = o->b.module;
     const struct loop *loop = s->body.loop;
     int32_t made, step = loop_body(o, &s->body);
+    char text[32];
     if (product->first <= 0 && product->last >= loop->ring.size - 1) {
         made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
         module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
         run(module, ATTR_CALLS, computation_of(o, s->body, BODY_STEP, 0));
         loop_label(o, loop, s->body.dot->dot);
         bool adds = loop->kind != LOOP_GATHER && product->accumulates;
-        if (adds || module_has_label(o->from, s->body.dot->dot, "hbm_bytes="))
-            module_label_hbm_bytes(module, piece_bytes(o, loop, s->body.dot, product));
+        if (adds || o->options->vmem_bytes > 0) {
+            double results;
+            module_label_hbm_bytes(module, piece_bytes(o, loop, s->body.dot, product, &results));
+            snprintf(text, sizeof text, "%g", results);
+            module_add_label(module, "results", text);
+        }
         return made;
     }
     int32_t operand[] = {takes_part(o, loop, product->first, product->last),
@@ -232,19 +245,14 @@ static void add_pairs(struct overlap *o, const struct loop *loop, struct loop_se
     free(pair);
 }
 
-/* The shape of a start: operand, result, and two flags. */
-static int32_t start_shape(struct overlap *o, int32_t value)
-{
-    int32_t shape = module_at(o->b.module, value)->shape, flag = loop_scalar_shape(o, DTYPE_U32);
-    return module_tuple(o->b.module, (int32_t[]){shape, shape, flag, flag}, 4);
-}
-
 int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, struct loop_send send)
 {
     struct module *module = o->b.module;
     char axes[TALLY_AXES], issue[TALLY_AXES + sizeof "data\",over=\""] = "data";
     bool waits = o->options->waits;
-    int32_t shape = waits ? module_at(module, value)->shape : start_shape(o, value);
+    int32_t shape = module_at(module, value)->shape, flag = loop_scalar_shape(o, DTYPE_U32);
+    if (!waits) /* operand, result, and two flags */
+        shape = module_tuple(module, (int32_t[]){shape, shape, flag, flag}, 4);
     int32_t made = module_add(module, waits ? HLO_COLLECTIVE_PERMUTE : HLO_COLLECTIVE_PERMUTE_START, NULL,
                               shape, &value, 1);
     module_attribute(module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);

@@ -99,8 +99,9 @@ struct overlap_options {
     /* Loops as XLA writes them. Uni: the accumulator of a scatter moves first, N permutes instead of N - 1; bidi with
      * N = 4, 6, 8 ...: N / 2 steps of two pieces each, N + 1 permutes. */
     bool xla_loops;
-    double columns; /* only loops that pay for these (overlap_pays()) */
-    bool waits;     /* permutes are not asynchronous */
+    double columns;    /* only loops that pay for these (overlap_pays()) */
+    double vmem_bytes; /* what arrays may have there */
+    bool waits;        /* permutes are not asynchronous */
 };
 
 /* Writes matmuls and the collectives beside them as unrolled loops: a gather whose users are all matmuls, a scatter or

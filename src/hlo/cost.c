@@ -114,13 +114,6 @@ struct cost module_ragged_cost(const struct module *module, int32_t at, double r
     return cost;
 }
 
-static struct cost convolution_cost(const struct module *module, int32_t at)
-{
-    struct cost cost = {.product = true, .dtype = wider_type(module, at), .hbm_bytes = all_bytes(module, at)};
-    window_convolution_flops(module, at, &cost.flops, NULL);
-    return cost;
-}
-
 /* Reads "flops" or "bytes" out of {"flops":1.5e9,"bytes":"4096"}. */
 double module_config_number(const struct module *module, int32_t instruction, const char *key)
 {
@@ -215,19 +208,13 @@ static bool is_row_major(const struct module *module, const struct shape *shape)
     return true;
 }
 
-static bool only_renames(const struct module *module, int32_t at)
-{
-    return module_at(module, at)->opcode == HLO_RESHAPE &&
-           is_row_major(module, module_shape_of(module, at)) &&
-           is_row_major(module, operand_shape(module, at, 0));
-}
-
 static double memory_bytes(const struct module *module, int32_t at)
 {
     enum opcode opcode = module_at(module, at)->opcode;
     int update = update_operand(opcode);
-    if (only_renames(module, at))
-        return 0;
+    if (opcode == HLO_RESHAPE && is_row_major(module, module_shape_of(module, at)) &&
+        is_row_major(module, operand_shape(module, at, 0)))
+        return 0; /* it only renames */
     if (takes_slices(opcode))
         return 2 * result_bytes(module, at);
     if (update >= 0 && module_at(module, at)->operands > update)
@@ -363,13 +350,17 @@ static struct cost fusion_cost(const struct module *module, int32_t at)
 static struct cost unlabelled_cost(const struct module *module, int32_t instruction)
 {
     enum opcode opcode = module_at(module, instruction)->opcode;
+    struct cost cost = {.product = true};
     switch (opcode) {
     case HLO_DOT:
         return dot_cost(module, instruction);
     case HLO_RAGGED_DOT:
         return module_ragged_cost(module, instruction, -1);
     case HLO_CONVOLUTION:
-        return convolution_cost(module, instruction);
+        cost.dtype = wider_type(module, instruction);
+        cost.hbm_bytes = all_bytes(module, instruction);
+        window_convolution_flops(module, instruction, &cost.flops, NULL);
+        return cost;
     case HLO_FUSION:
         return fusion_cost(module, instruction);
     case HLO_SORT: {
@@ -404,8 +395,10 @@ double module_estimated_cycles(const struct module *module, int32_t instruction)
 
 struct cost module_cost(const struct module *module, int32_t instruction)
 {
-    char bytes[32];
+    char bytes[32], results[32] = "1";
     struct cost cost = unlabelled_cost(module, instruction);
+    module_label(module, instruction, "results", results, sizeof results);
+    cost.results = strtod(results, NULL);
     if (module_label(module, instruction, "hbm_bytes", bytes, sizeof bytes))
         cost.hbm_bytes = strtod(bytes, NULL);
     return cost;

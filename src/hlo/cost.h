@@ -36,6 +36,7 @@ struct cost {
     double m, k, n;                 /* of a single dot, all batches in m; otherwise 0 */
     double batches;                 /* of it: those of a dot, the groups of a ragged one */
     double left_bytes, right_bytes; /* bytes of its operands in HBM */
+    double results;                 /* times that HBM moves its results (product_estimate.h) */
     double efficiency;              /* share of the peak for its kind; 0: the chip's share */
     /* of attention, by which a chip may know that share better; 0: it is none, not causal */
     double head_width, causal_length;

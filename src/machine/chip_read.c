@@ -305,15 +305,15 @@ static int parse_width(const char *what, const char *text, double *width, struct
                : status_fail(st, STATUS_INPUT, "%s: '%s' is no width of a head, such as 128", what, text);
 }
 
-/* Reads {fixed_cycles: 3754, load_cycles: ...}; all seven values are required. */
+/* Reads {fixed_cycles: 3754, load_cycles: ...}; all eight values are required. */
 static int read_rule(const struct node *node, const char *key, struct product_rule *rule, struct status *st)
 {
     double *const to[] = {&rule->fixed_cycles,   &rule->load_cycles,         &rule->mxu_factor,
                           &rule->results_cycles, &rule->hbm_bytes_per_cycle, &rule->block_rows,
-                          &rule->window_bytes};
-    static const char *const names[] = {
-        "fixed_cycles",        "load_cycles", "mxu_factor",   "results_cycles",
-        "hbm_bytes_per_cycle", "block_rows",  "window_bytes", NULL};
+                          &rule->window_bytes,   &rule->vmem_results_cycles};
+    static const char *const names[] = {"fixed_cycles",   "load_cycles",         "mxu_factor",
+                                        "results_cycles", "hbm_bytes_per_cycle", "block_rows",
+                                        "window_bytes",   "vmem_results_cycles", NULL};
     int code = node_is_mapping(node, key, st);
     if (code == 0)
         code = node_only(node, names, st);

@@ -8,15 +8,17 @@
  * clock).
  *
  *     mx(rows, columns) = max( load ceil(k/128) ceil(columns/128), ceil(k/t) ceil(columns/t) mxu ceil8(rows) t t / R )
- *     multiply          = pnorm( min(mx(m, n), mx(n, m)), results m n / 1024 )
+ *     multiply          = pnorm( min(mx(m, n), mx(n, m)), results m n / 1024 )          results: of HBM, or of VMEM
  *     read again        = min( left (ceil(n/block) - 1), right (ceil(m/block) - 1) )     bytes of the operands in HBM
  *     move              = (bytes of all in HBM + read again) / hbm
  *     prologue          = (min(left + right, window) + min(result, window)) / hbm        not overlapped
  *     cycles            = fixed + pnorm( multiply + prologue, move )                     pnorm(a, b) = (a^3 + b^3)^(1/3)
  *
- * Sizes are padded to tiles of 8 x 128, in the better orientation. The seven numbers were fitted for each
- * chip (its file gives the data); they hold for matmuls of more than one row. For a batch, multiply and move
- * count all its matmuls. Matmuls that were measured alone take the compiler's estimate within 4 %.
+ * Sizes are padded to tiles of 8 x 128, in the better orientation. Results that are added to what is in HBM cost 1.7 times as
+ * much, which was seen in steps of v5e and v6e. Seven numbers were fitted for each chip to matmuls alone (its file gives the data),
+ * whose results go to HBM; the eighth, of results in VMEM, is a mean of those in compiled steps. They hold for matmuls of more than
+ * one row. For a batch, multiply and move count all its matmuls. Matmuls that were measured alone take the compiler's estimate
+ * within 4 %.
  *
  * Units: cycles, bytes; `load` cycles for 128 x 128 elements, `results` cycles for 1024 of them, `hbm` bytes
  * per cycle, all for a whole device. Errors: none. Ownership: plain values.
@@ -27,6 +29,7 @@ struct product_rule {
     double fixed_cycles; /* 0: there is no rule */
     double load_cycles, mxu_factor, results_cycles;
     double hbm_bytes_per_cycle, block_rows, window_bytes;
+    double vmem_results_cycles;
 };
 
 /* A batch of matmuls, the bytes of its operands in HBM, and all bytes that it moves in HBM if each operand is
@@ -34,6 +37,8 @@ struct product_rule {
 struct product_shape {
     double batch, m, k, n; /* batch 0: the shape is not known */
     double left_bytes, right_bytes, hbm_bytes;
+    double
+        results; /* times that the results pass HBM: 0 if they stay in VMEM, 2 if they are added to what is in HBM */
 };
 
 /* The estimate; the larger of `multiply` and `move` is what bounds it. `multiplications` is R, `tile`

@@ -251,6 +251,7 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         .chunks = point->schedule.all_reduce == REDUCE_CHUNKS ? point->schedule.chunks : 0,
         .xla_loops = point->schedule.loop == LOOP_XLA || has_windowed(step),
         .columns = has_windowed(step) ? step->model.options.loop_columns : 0,
+        .vmem_bytes = step->model.options.vmem_bytes,
         .waits = step->model.options.permutes_wait && has_windowed(step)};
     const struct model_experts *experts = step->model.experts;
     bool all = point->schedule.async == ASYNC_ALL;

@@ -52,6 +52,7 @@ static int read_product(const struct csv_table *table, int row, struct product *
     shape->right_bytes = right ? 0 : shape->batch * bytes * product_padded(shape->k, shape->n);
     shape->hbm_bytes = shape->left_bytes + shape->right_bytes +
                        (out ? 0 : shape->batch * out_bytes * product_padded(shape->m, shape->n));
+    shape->results = !out;
     product->dtype = (enum dtype_id)dtype;
     return st->code;
 }
