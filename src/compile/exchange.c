@@ -15,6 +15,7 @@ struct exchange {
     const struct module *from;
     const struct computation *entry;
     struct step *step; /* [instructions of the entry] */
+    bool gathers;      /* all-gathers, and not all-to-alls */
 };
 
 static struct step *step_of(const struct exchange *e, int32_t at)
@@ -22,22 +23,23 @@ static struct step *step_of(const struct exchange *e, int32_t at)
     return &e->step[at - e->entry->first];
 }
 
-static bool exchanges(const struct module *module, int32_t at)
+static bool exchanges(const struct exchange *e, int32_t at)
 {
-    enum opcode opcode = module_at(module, at)->opcode;
-    return opcode == HLO_ALL_TO_ALL || opcode == HLO_RAGGED_ALL_TO_ALL;
+    enum opcode opcode = module_at(e->from, at)->opcode;
+    return e->gathers ? opcode == HLO_ALL_GATHER
+                      : opcode == HLO_ALL_TO_ALL || opcode == HLO_RAGGED_ALL_TO_ALL;
 }
 
 /* May it be placed earlier? The target of rows may, which is made only of constants, and recomputed values,
- * except products. */
-static bool may_move(const struct module *module, int32_t at)
+ * except products; of what is gathered all that is cheap. */
+static bool may_move(const struct exchange *e, int32_t at)
 {
-    enum opcode opcode = module_at(module, at)->opcode;
+    enum opcode opcode = module_at(e->from, at)->opcode;
     if (opcode == HLO_CONSTANT)
         return true;
-    if (opcode == HLO_BROADCAST && may_move(module, module_operand(module, at, 0)))
+    if (opcode == HLO_BROADCAST && may_move(e, module_operand(e->from, at, 0)))
         return true;
-    return opcode_is_cheap(opcode) && module_has_label(module, at, "again=");
+    return opcode_is_cheap(opcode) && (e->gathers || module_has_label(e->from, at, "again="));
 }
 
 /* Does an instruction have another layer or phase than `part`? Then `part` becomes that one. Unlabelled
@@ -69,13 +71,15 @@ static void find_starts(struct exchange *e)
     for (int32_t at = first; at < end; at++) {
         *step_of(e, at) = (struct step){.ready = -1, .first = -1, .next = -1};
         if (begins_part(e->from, at, &part))
-            begin = at > first ? at - 1 : first;
-        step_of(e, at)->ready = exchanges(e->from, at)  ? ready_after(e, at, begin)
-                                : may_move(e->from, at) ? ready_after(e, at, first)
-                                                        : at;
+            begin = e->gathers ? -1 : at > first ? at - 1 : first;
+        step_of(e, at)->ready = exchanges(e, at)  ? ready_after(e, at, begin < 0 ? at - 1 : begin)
+                                : may_move(e, at) ? ready_after(e, at, first)
+                                                  : at;
+        if (e->gathers && exchanges(e, at))
+            begin = at;
     }
     for (int32_t at = end - 1; at >= first; at--)
-        if (exchanges(e->from, at)) {
+        if (exchanges(e, at)) {
             struct step *after = step_of(e, step_of(e, at)->ready);
             step_of(e, at)->next = after->first;
             after->first = at;
@@ -86,23 +90,23 @@ static void write_entry(struct exchange *e)
 {
     int32_t first = e->entry->first, end = first + e->entry->count;
     for (int32_t at = first; at < end; at++)
-        if (exchanges(e->from, at))
+        if (exchanges(e, at))
             async_split(&e->async, at);
     for (int32_t at = first; at < end; at++) {
         if (at == e->entry->root) /* everything is complete at the end */
             for (int32_t other = first; other < at; other++)
-                if (exchanges(e->from, other))
+                if (exchanges(e, other))
                     async_write(&e->async, other);
-        if (!exchanges(e->from, at))
+        if (!exchanges(e, at))
             async_write(&e->async, at);
         for (int32_t next = step_of(e, at)->first; next >= 0; next = step_of(e, next)->next)
             async_start(&e->async, next);
     }
 }
 
-int pass_exchange(const struct module *in, struct module *out, struct status *st)
+int pass_exchange(const struct module *in, int gathers, struct module *out, struct status *st)
 {
-    struct exchange e = {.from = in, .entry = &in->computation[in->entry]};
+    struct exchange e = {.from = in, .entry = &in->computation[in->entry], .gathers = gathers};
     int code = async_open(&e.async, in, out, st);
     e.step = malloc(((size_t)e.entry->count + 1) * sizeof *e.step);
     if (!e.step && code == 0)

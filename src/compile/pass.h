@@ -75,10 +75,12 @@ int pass_by_data(const struct module *in, struct module *out, struct status *st)
  * (module_on_sparse_core()). */
 int pass_on_sparse_core(const struct module *in, struct module *out, struct status *st);
 
-/* Splits all-to-alls of the entry, ragged or not, into a start and a done: the start stands where its operands are
- * available, but not before its layer and phase begin, the done at the first use. Over the same groups they run in the
- * order of their starts, so that one chunk of an exchange is sent while another is multiplied. */
-int pass_exchange(const struct module *in, struct module *out, struct status *st);
+/* Splits all-to-alls of the entry, ragged or not, into a start and a done: the start stands where its operands are available, but
+ * not before its layer and phase begin, the done at the first use. Over the same groups they run in the order of their starts, so
+ * that one chunk of an exchange is sent while another is multiplied. With `gathers` all-gathers instead: the first of a layer and
+ * phase at its place, each other one no earlier than the one before, so that it goes on beside what uses that, as in XLA's async
+ * collective fusions on v5e. */
+int pass_exchange(const struct module *in, int gathers, struct module *out, struct status *st);
 
 /* How the collective beside a matmul is decomposed into permutes of pieces, so that the product of one piece overlaps
  * the permute of the next (collective matmul). Naive: not at all. Uni: all pieces in one direction round the ring;

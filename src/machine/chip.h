@@ -34,6 +34,7 @@
  *       loop_overhead: 1.2us               # of each: used by --compute auto, with either profile
  *       mxu_tile: 128
  *       async_permutes: 16                 # chips of a slice up to which permutes of XLA's loops are asynchronous (any if left out)
+ *       async_gathers: 1                   # XLA gathers beside products by default (0, which it does not, if left out)
  *       jax_mesh: split axes               # what jax.make_mesh allows if whole axes do not fit; whole axes if left out
  *       jax_trays: flat                    # JAX's special device order on small slices (device_trays.h); none if left out
  *       ring: bidi                         # default of --ring: uni | bidi | bidi-half (bidi-half if left out)
@@ -129,6 +130,7 @@ struct chip {
     bool has_measured; /* the file has measured values, whatever profile is loaded */
     int mxu_tile;
     int async_permute_chips; /* 0: any number */
+    int async_gathers;
 
     int facts;
     struct chip_fact fact[CHIP_FACTS];

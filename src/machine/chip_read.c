@@ -84,6 +84,7 @@ static const struct field fields[] = {
     {"loop_overhead", FIELD_QUANTITY, OF(loop_overhead_s), .parse = units_parse_time},
     {"mxu_tile", FIELD_INT, OF(mxu_tile)},
     {"async_permutes", FIELD_INT, OF(async_permute_chips)},
+    {"async_gathers", FIELD_INT, OF(async_gathers)},
     {"ring", FIELD_WORD, OF(ring), .words = ring_words},
     {"algorithm", FIELD_WORD, OF(algorithm), .words = algorithm_words},
     {"collective_queue", FIELD_WORD, OF(collective_queue), .words = collective_queue_words},

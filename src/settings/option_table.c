@@ -176,7 +176,7 @@ const struct option_row option_table[] = {
      .doc = "model: gather weights, and what full recomputation gathers again, N layers ahead of their use, and finish sums of gradients N layers later, beside other computes; 0: no overlap; all: 0,1,2"},
     {.name = "async", .argument = "NAME", .fallback = "all", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      OF_SCHEDULE(async), .values = "all permutes", .commands = FOR_MODELS, .ops = ON_MATMUL | ON_MODEL,
-     .doc = "model, matmul: which collectives go on beside computes: all that --prefetch starts ahead, or that stand beside a loop; or only the permutes of loops (--strategy), as XLA compiles for v4, v5p and v6e, with gathers and sums synchronous"},
+     .doc = "model, matmul: which collectives go on beside computes: all that --prefetch starts ahead, that stand beside a loop, or that XLA has there by default (gathers of transformers on v5e); or only the permutes of loops (--strategy), as XLA compiles for v4, v5p and v6e, with gathers and sums synchronous"},
     {.name = "collective-queue", .argument = "NAME", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      OF_SCHEDULE(collective_queue), .values = "tensorcore sparsecore", .commands = FOR_MODELS, .ops = ON_PRODUCTS,
      .doc = "what carries asynchronous collectives but permutes: a queue of its own on the SparseCores, one after the other, or the TensorCore, where additions (reduce_rate of the chip) take time from computes; default: as compiled text says, else as the chip's file does"},

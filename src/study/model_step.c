@@ -63,23 +63,24 @@ static int check_all_reduces(const struct model_step *step, struct status *st)
                              "--all-reduce does not apply: no product ends in an all-reduce");
 }
 
-/* A pass, and whether it runs; passes that look layers ahead get their number. */
+/* A pass, and whether it runs; or one with a number, such as the layers that it looks ahead. */
 struct pass_row {
     bool runs;
     int (*pass)(const struct module *, struct module *, struct status *);
-    int (*ahead)(const struct module *, int layers, struct module *, struct status *);
+    int (*with)(const struct module *, int number, struct module *, struct status *);
+    int number;
 };
 
 /* Applies passes to a module one after the other; a pass that finds nothing leaves it unchanged. */
-static int go_on(struct module *module, const struct pass_row rows[], int count, int layers,
-                 struct status *st)
+static int go_on(struct module *module, const struct pass_row rows[], int count, struct status *st)
 {
     int code = 0;
     for (int i = 0; i < count && code == 0; i++) {
         struct module next = {0};
         if (!rows[i].runs)
             continue;
-        code = rows[i].pass ? rows[i].pass(module, &next, st) : rows[i].ahead(module, layers, &next, st);
+        code =
+            rows[i].pass ? rows[i].pass(module, &next, st) : rows[i].with(module, rows[i].number, &next, st);
         if (code == 0 && next.computations == 0)
             continue;
         module_free(module);
@@ -255,17 +256,20 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         .waits = step->model.options.permutes_wait && has_windowed(step)};
     const struct model_experts *experts = step->model.experts;
     bool all = point->schedule.async == ASYNC_ALL;
+    bool early = step->model.combines_sums && step->model.options.gathers_early && as_xla(step);
+    int ahead = point->schedule.prefetch;
     int code = pass_overlap(&step->base, &options, module, st);
     const struct pass_row rows[] = {
         {step->model.kept_on_host, .pass = pass_offload},
         {point->schedule.combine, .pass = pass_combine},
         {step->model.combines_sums, .pass = pass_combine_sums},
-        {point->schedule.prefetch > 0, .ahead = pass_prefetch},
-        {point->schedule.prefetch > 0, .ahead = pass_postpone},
+        {ahead > 0, .with = pass_prefetch, ahead},
+        {ahead > 0, .with = pass_postpone, ahead},
         {code == 0 && all && step->of_chain && has_loops(module), .pass = pass_by_data},
-        {all && experts && experts->chunks > 1, .pass = pass_exchange},
+        {all && experts && experts->chunks > 1, .with = pass_exchange, false},
+        {all && early, .with = pass_exchange, true},
     };
-    return code < 0 ? code : go_on(module, rows, sizeof rows / sizeof *rows, point->schedule.prefetch, st);
+    return code < 0 ? code : go_on(module, rows, sizeof rows / sizeof *rows, st);
 }
 
 static bool is_collective(const struct model_step *step, int32_t at)

@@ -138,6 +138,7 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     m->model.loop_columns =
         job->machine.chip->peak_flops[DTYPE_BF16] / job->machine.mesh.cores / job->machine.chip->link_Bps;
     int most = job->machine.chip->async_permute_chips;
+    m->model.gathers_early = job->machine.chip->async_gathers > 0;
     m->model.permutes_wait = most > 0 && job->machine.slice.chips > most;
     if (job->options.few_layers && !point->schedule.unroll) {
         m->model.layers_most = first_layers(job);

@@ -53,7 +53,7 @@ void experts_load(const char *path, const char *mesh, int chunks, struct model *
     OKAY(model_read(&point, &(struct model_options){.numbers = true}, &axes, model, &st), st);
     OKAY(pass_recompute(&model->module, REMAT_NONE, &whole, &st), st);
     if (chunks > 1)
-        OKAY(pass_exchange(&whole, module, &st), st);
+        OKAY(pass_exchange(&whole, false, module, &st), st);
     else
         *module = whole;
     OKAY(module_check(module, NULL, &st), st);
@@ -138,6 +138,17 @@ void transformer_run(struct transformer_case *s, struct array out[])
     arrays_free(in, MODEL_INPUTS);
 }
 
+/* Each gather starts when the one before it is waited for: the same numbers. */
+void transformer_run_early(struct transformer_case *s, struct array out[])
+{
+    struct module was = s->module;
+    struct status st = {0};
+    OKAY(pass_exchange(&was, true, &s->module, &st), st);
+    OKAY(module_check(&s->module, NULL, &st), st);
+    transformer_run(s, out);
+    module_free(&was);
+}
+
 /* Weights are fetched a layer ahead, and sums of gradients waited for two layers later: the same numbers. */
 void transformer_run_ahead(struct transformer_case *s, struct array out[])
 {
@@ -148,7 +159,7 @@ void transformer_run_ahead(struct transformer_case *s, struct array out[])
     if (s->point.schedule.chunks > 1) {
         module_free(&fetched);
         fetched = s->module;
-        OKAY(pass_exchange(&fetched, &s->module, &st), st);
+        OKAY(pass_exchange(&fetched, false, &s->module, &st), st);
     }
     OKAY(module_check(&s->module, NULL, &st), st);
     transformer_run(s, out);

@@ -33,6 +33,7 @@ void transformer_unload(struct transformer_case *s);
 void transformer_fill(const struct model *m, struct array in[]);
 void transformer_run(struct transformer_case *s, struct array out[]);
 void transformer_run_ahead(struct transformer_case *s, struct array out[]);
+void transformer_run_early(struct transformer_case *s, struct array out[]);
 void transformer_same_numbers(const struct model *model, const char *mesh, const struct array many[],
                               const struct array one[]);
 void transformer_same_as(const char *text, const char *one_chip, const char *mesh, enum remat remat);
