@@ -174,10 +174,10 @@ static void write_operands(struct combine *c, int32_t at)
 /* Copies the labels of one of them, without the name of the gathered value if there are several. */
 static void label_bundle(struct combine *c, const int32_t gather[], int gathers)
 {
-    static const char *const keys[] = {"layer", "phase", "again", "what"};
+    static const char *const keys[] = {"layer", "phase", "again", "what", "algorithm"};
     const struct module *from = c->gathers.from;
     char value[48], other[48];
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 5; k++) {
         bool same = module_label(from, gather[0], keys[k], value, sizeof value), labelled = same;
         for (int i = 1; i < gathers; i++)
             same = same && module_label(from, gather[i], keys[k], other, sizeof other) &&

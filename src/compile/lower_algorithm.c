@@ -29,11 +29,20 @@ bool lower_takes_way(const struct lower *lower, const struct layout *layout, boo
     return true;
 }
 
+/* Does it go as XLA chooses: as all of them, or because its label says so? */
+static bool is_by_xla(const struct lower *lower, int32_t instruction)
+{
+    enum algorithm algorithm = lower->options->algorithm;
+    return algorithm == ALGORITHM_XLA ||
+           (algorithm == ALGORITHM_AS_COMPILED && lower->placement->cores == 1 &&
+            module_has_label(lower->module, instruction, "algorithm=\"xla\""));
+}
+
 bool lower_by_schedule(const struct lower *lower, int32_t instruction)
 {
     struct collective_config config;
     return lower->options->algorithm == ALGORITHM_SCHEDULE ||
-           (lower->options->algorithm == ALGORITHM_AS_COMPILED &&
+           (lower->options->algorithm == ALGORITHM_AS_COMPILED && !is_by_xla(lower, instruction) &&
             !collective_config_of(lower->module, instruction, &config));
 }
 
@@ -156,13 +165,12 @@ int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_shar
                    struct collective_spec *spec, struct status *st)
 {
     struct collective_config config;
-    enum algorithm algorithm = lower->options->algorithm;
     const struct layout *layout;
     int code = lower_layout(lower, instruction, &layout, st);
-    bool follows = code == 0 && algorithm == ALGORITHM_AS_COMPILED &&
+    bool follows = code == 0 && lower->options->algorithm == ALGORITHM_AS_COMPILED &&
                    collective_config_of(lower->module, instruction, &config) &&
                    config_fits(&config, layout->rings);
-    if (code == 0 && algorithm == ALGORITHM_XLA)
+    if (code == 0 && is_by_xla(lower, instruction))
         code = lower_choice(lower, instruction, &config, &follows, st);
     if (code == 0 && (follows ? config.rings == CONFIG_ONE_RING : !lower->options->all_axes))
         code = lower_join(lower, instruction, st);

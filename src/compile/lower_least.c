@@ -138,7 +138,7 @@ static int find_key(struct lower *lower, int32_t instruction, struct least_key *
     key->algorithm = (int32_t)options->algorithm;
     key->pattern = (int32_t)options->pattern;
     key->all_to_all = (int32_t)options->all_to_all;
-    key->ways = options->one_ring + 2 * options->all_axes;
+    key->ways = options->one_ring + 2 * options->all_axes + 4 * lower_by_schedule(lower, instruction);
     key->cores = lower->placement->cores;
     return is_permute(module, instruction) ? find_pairs(lower, instruction, key)
                                            : find_lines(lower, instruction, key);

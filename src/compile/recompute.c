@@ -94,7 +94,7 @@ static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
  * stays. */
 static void label_recomputed(struct recompute *c, int32_t at)
 {
-    static const char *const keys[] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "again"};
+    static const char *const keys[] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "again", "algorithm"};
     const struct module *from = c->edit.from;
     size_t room = strlen(module_value(from, at, ATTR_FRONTEND_ATTRIBUTES)) + 1;
     char *value = malloc(room);
@@ -102,7 +102,7 @@ static void label_recomputed(struct recompute *c, int32_t at)
         c->edit.to->error = STATUS_NOMEM;
         return;
     }
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         if (i == 1 || i == 4)
             module_add_label(c->edit.to, keys[i], i == 1 ? "bwd" : "true");
         else if (module_label(from, at, keys[i], value, (int)room))

@@ -45,6 +45,7 @@ struct builder {
     bool apart;               /* ... gathered again for each use of the backward pass (the same) ... */
     unsigned whole_sums; /* gathers over these axes: sums go back whole, by an all-reduce, then are sliced */
     double loop_columns; /* ... sums are scattered one by one where a loop pays (overlap_pays()); 0: none */
+    bool whole_by_xla;   /* ... collectives over all devices labelled algorithm="xla" ... */
     const struct ragged_rows *rows; /* ... and rows known only at run time (ragged_rows.h) */
     int channels;                   /* collectives so far */
     struct status *status;          /* for faults while building (model/tensor.h); may be NULL */

@@ -142,7 +142,10 @@ static int32_t collective(struct builder *b, enum opcode opcode, int32_t a, cons
         module_attribute(b->module, ATTR_TO_APPLY, &sum, 1);
     }
     note_axes(&b->note[made], opcode, axis_list_set(&over));
-    return builder_label(b, made);
+    builder_label(b, made);
+    if (b->whole_by_xla && parts == axes_devices(b->axes))
+        module_add_label(b->module, "algorithm", "xla");
+    return made;
 }
 
 int32_t build_all_gather(struct builder *b, int32_t a, const struct axis_list *over, int dim)

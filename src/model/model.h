@@ -107,6 +107,7 @@ struct model_options {
     double vmem_bytes;   /* what arrays may have of its VMEM; 0: none lies there */
     int64_t softmax_row; /* rows of so many scores are whole in the product that makes them */
     bool sums_whole;     /* XLA all-reduces what it would scatter over all of this slice */
+    bool whole_by_xla;   /* collectives over all devices are done as XLA chooses */
     bool gathers_early;  /* XLA has them beside products by default */
     bool permutes_wait;  /* those of loops as XLA writes them are not asynchronous */
     double loop_columns; /* overlap_pays() of these; 0: they always do */

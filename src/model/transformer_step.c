@@ -296,6 +296,7 @@ static void choose_sums(struct transformer_step *s)
     if (t->textbook)
         return;
     s->model->combines_sums = true;
+    s->b->whole_by_xla = s->model->options.whole_by_xla;
     s->model->contracted = tp > 1;
     if (transformer_has_loops(t))
         axis_list_print(&t->fsdp, &t->axes, s->model->windowed[0]);

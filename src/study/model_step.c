@@ -133,6 +133,7 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     struct model_options own = options ? *options : (struct model_options){0};
     int code = read_strategy(step, st);
     own.sums_whole = mesh->slice && sums_whole(mesh->slice);
+    own.whole_by_xla = point->schedule.prefetch == 0;
     own.loop_columns = as_xla(step) ? own.loop_columns : 0;
     for (int a = 0; a < mesh->axes.count && a < AXES_MAX; a++) {
         const struct side *side = mesh->layout.side[a];
