@@ -149,8 +149,8 @@ done
     }
     END { for (part in order) if (order[part] ~ /^S(SD)+D$/ && length(order[part]) > 12) good++; exit good != 4 }' ||
     fail "gathers of v5e do not start one by one"
-# Steps of loops add to what lies in VMEM, 96 MiB of v6e, if two of these fit: beside q, k, v and the product with wo, of 4096 x 2048, only two
-# chunks of weights, of 128 x 2048, come from HBM. Of two 4096 x 8192 one fits, of 67,108,864 B: half of it is written, and of what is added to as much read.
+# Steps of loops add to what lies in VMEM, 96 MiB of v6e, if three of these fit: beside q, k, v and the product with wo, of 4096 x 2048, only two
+# chunks of weights, of 128 x 2048, come from HBM. Of 4096 x 8192, 67,108,864 B, one fits: half of it is written, and of what is added to as much read.
 # A step takes 256 x 8192 of weights, 4,194,304 B; of two steps one adds.
 cat >"$scratch/narrow.yaml" <<'END'
 model: transformer

@@ -69,7 +69,8 @@ static double bytes_of(const struct module *module, int32_t operand)
     return shape_hbm_bytes(module, module_at(module, operand)->shape);
 }
 
-/* Of a value that steps use one after the other so much is in HBM: nothing if two fit VMEM, half if one does. */
+/* Of a value that steps use one after the other so much is in HBM: nothing if three fit VMEM (what is added to, what comes of it and
+ * what another loop has made), half if one does. */
 static double in_hbm(const struct overlap *o, double bytes)
 {
     return 3 * bytes < o->options->vmem_bytes ? 0 : bytes < o->options->vmem_bytes ? 0.5 : 1;
