@@ -37,9 +37,10 @@ def interrupted():
     took to end, in loops of 10 million steps of Python, so that neither a slow machine nor others on it matter."""
 
     def run(code, *arguments, alone_s, most_s):
-        # A shell that runs the tests in the background has Ctrl-C ignored, which the process would inherit.
+        # A shell that runs the tests in the background has Ctrl-C ignored, which the process inherits.
+        code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + code
         process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                                   text=True)
         process.stdout.readline()
         time.sleep(alone_s)
         assert process.poll() is None
