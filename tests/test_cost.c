@@ -87,6 +87,7 @@ static void convolutions(void)
     int32_t x = parameter(ARRAY(DTYPE_BF16, 13, 7)), w = parameter(ARRAY(DTYPE_BF16, 7, 11));
     /* without a window it is a matmul */
     NEAR(convolve("", "bf_io->bf", x, w, ARRAY(DTYPE_BF16, 13, 11)), 2.0 * 13 * 7 * 11, 0);
+    NEAR(module_cost(&m, m.instructions - 1).hbm_bytes, 2.0 * (13 * 7 + 7 * 11 + 13 * 11), 0);
     /* a TPU's einsum, as XLA writes it: one element under a window of 32 that reaches 31 over each edge, so that each of
      * 32 outputs has one valid tap: 2 * 128 rows * 128 features * 4096 * 32 */
     int32_t rows = parameter(ARRAY(DTYPE_BF16, 128, 4096, 1)),

@@ -95,6 +95,16 @@ static void refuses_what_is_not_known(void)
         "HloModule m, num_partitions=8\nENTRY e {\n  p = f32[8] parameter(0), sharding={devices=[8]<=[8]}\n"
         "  ROOT q = f32[8] add(p, p)\n}\n",
         "m.hlo:3:3: shardings of whole arrays: this is HLO before SPMD partitioning");
+    static const char *const uncut[] = {"mesh['a'=4], replicated", "replicated"}; /* each device has it all */
+    for (int i = 0; i < 2; i++) {
+        struct module whole;
+        char text[128];
+        snprintf(text, sizeof text,
+                 "HloModule m\nENTRY e {\n  ROOT p = f32[8] parameter(0), sharding={%s}\n}\n", uncut[i]);
+        module_of(&whole, text);
+        CU_ASSERT_EQUAL(whole.instructions, 1);
+        module_free(&whole);
+    }
 }
 
 static void refuses_syntax(void)
