@@ -234,7 +234,7 @@ static int32_t turn(struct combine *c, int32_t value, int a, int b, const char *
         order[d] = d == a ? b : d == b ? a : d;
     int32_t turned = module_add(to, HLO_TRANSPOSE, name, turned_shape(to, shape, a, b), &value, 1);
     module_attribute(to, ATTR_DIMENSIONS, order, dims);
-    module_label_hbm_bytes(to, 0);
+    module_label_number(to, "hbm_bytes", 0);
     return turned;
 }
 

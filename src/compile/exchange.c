@@ -64,7 +64,8 @@ static int32_t ready_after(const struct exchange *e, int32_t at, int32_t begin)
     return ready;
 }
 
-/* Lists are in the order of the text. */
+/* Lists are in the order of the text. Of gathers `begin` is the one before in the layer and phase; -1: none, so that this one starts at
+ * its place. */
 static void find_starts(struct exchange *e)
 {
     int32_t first = e->entry->first, end = first + e->entry->count, begin = first, part = -1;

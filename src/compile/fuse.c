@@ -105,7 +105,8 @@ static bool has_whole_rows(const struct fuse *f, int32_t product)
     return f->from->number[shape->first + shape->count - 1] <= f->softmax_row;
 }
 
-/* Are these exponentials of scores that such a product makes, or another one? Then it writes them, and not the scores. */
+/* Are these exponentials of scores whose rows are whole in the product that makes them, so that it writes them and not the scores; or,
+ * if not `whole`, of longer ones? */
 static bool is_of_rows(const struct fuse *f, int32_t at, bool whole, int depth)
 {
     const struct module *m = f->from;
@@ -199,7 +200,7 @@ static void copy(struct fuse *f, struct edit *edit, int32_t at)
         bytes = read_bytes(f, at, at) + summed_bytes(f, at) + value_bytes(f, at);
     edit_copy(edit, at);
     if (bytes != was && module_at(m, at)->opcode != HLO_CONSTANT)
-        module_label_hbm_bytes(edit->to, bytes);
+        module_label_number(edit->to, "hbm_bytes", bytes);
 }
 
 int pass_fuse(const struct module *in, double vmem_bytes, int64_t softmax_row, struct module *out,

@@ -291,7 +291,8 @@ static void build_calls(struct under *u)
     module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
     module_attribute(module, ATTR_CALLS, &(int64_t){inner}, 1);
     if (u->body->accumulates && u->body->loop->kind != LOOP_GATHER) /* what came is read */
-        module_label_hbm_bytes(module, module_cost(module, made).hbm_bytes + shape_hbm_bytes(module, result));
+        module_label_number(module, "hbm_bytes",
+                            module_cost(module, made).hbm_bytes + shape_hbm_bytes(module, result));
 }
 
 /* Builds the body of the other devices: returns their current value, or zeros in the shape of a piece of the
@@ -305,7 +306,7 @@ static void build_other(struct under *u)
     }
     parameter(u, loop_scalar_shape(u->o, DTYPE_U32));
     loop_zeros(u->o, d->dot, d->out_dim, u->body->loop->piece);
-    module_label_hbm_bytes(u->b->module, 0); /* they are never read */
+    module_label_number(u->b->module, "hbm_bytes", 0); /* they are never read */
 }
 
 void loop_build_bodies(struct overlap *o)

@@ -54,7 +54,7 @@ void loop_label(struct overlap *o, const struct loop *loop, int32_t old)
 int32_t loop_in_place(struct overlap *o, int32_t before, int32_t value)
 {
     if (o->b.module->instructions > before)
-        module_label_hbm_bytes(o->b.module, 0);
+        module_label_number(o->b.module, "hbm_bytes", 0);
     return value;
 }
 
@@ -147,7 +147,6 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
     struct module *module = o->b.module;
     const struct loop *loop = s->body.loop;
     int32_t made, step = loop_body(o, &s->body);
-    char text[32];
     if (product->first <= 0 && product->last >= loop->ring.size - 1) {
         made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
         module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
@@ -156,9 +155,8 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
         bool adds = loop->kind != LOOP_GATHER && product->accumulates;
         if (adds || o->options->vmem_bytes > 0) {
             double results;
-            module_label_hbm_bytes(module, piece_bytes(o, loop, s->body.dot, product, &results));
-            snprintf(text, sizeof text, "%g", results);
-            module_add_label(module, "results", text);
+            module_label_number(module, "hbm_bytes", piece_bytes(o, loop, s->body.dot, product, &results));
+            module_label_number(module, "results", results);
         }
         return made;
     }

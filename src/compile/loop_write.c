@@ -168,7 +168,7 @@ static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
     int n = loop->ring.size;
     const struct loop_dot *dot = &loop->dot[0];
     int32_t sum = loop_zeros(o, dot->dot, dot->out_dim, loop->piece), partial = -1, start = -1;
-    module_label_hbm_bytes(o->b.module, 0);
+    module_label_number(o->b.module, "hbm_bytes", 0);
     for (int t = 0; t < n; t++) {
         o->step = t;
         start = loop_permute(o, loop, sum, (struct loop_send){1, 0, n - 1, sent_before(loop, t, start)});
@@ -187,7 +187,7 @@ static int32_t scatter_windowed(struct overlap *o, const struct loop *loop)
     int32_t zeros = loop_zeros(o, dot->dot, dot->out_dim, loop->piece), sum[] = {zeros, zeros}, partial[2];
     int32_t start[] = {-1, -1};
     int half = loop->ring.size / 2;
-    module_label_hbm_bytes(o->b.module, 0);
+    module_label_number(o->b.module, "hbm_bytes", 0);
     for (int t = 0; t < half; t++) {
         const struct loop_product product = windowed_product(loop, t, half - 1 - t, t - half);
         o->step = t;

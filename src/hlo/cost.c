@@ -350,17 +350,17 @@ static struct cost fusion_cost(const struct module *module, int32_t at)
 static struct cost unlabelled_cost(const struct module *module, int32_t instruction)
 {
     enum opcode opcode = module_at(module, instruction)->opcode;
-    struct cost cost = {.product = true};
     switch (opcode) {
     case HLO_DOT:
         return dot_cost(module, instruction);
     case HLO_RAGGED_DOT:
         return module_ragged_cost(module, instruction, -1);
-    case HLO_CONVOLUTION:
-        cost.dtype = wider_type(module, instruction);
+    case HLO_CONVOLUTION: {
+        struct cost cost = {.product = true, .dtype = wider_type(module, instruction)};
         cost.hbm_bytes = all_bytes(module, instruction);
         window_convolution_flops(module, instruction, &cost.flops, NULL);
         return cost;
+    }
     case HLO_FUSION:
         return fusion_cost(module, instruction);
     case HLO_SORT: {
@@ -395,19 +395,19 @@ double module_estimated_cycles(const struct module *module, int32_t instruction)
 
 struct cost module_cost(const struct module *module, int32_t instruction)
 {
-    char bytes[32], results[32] = "1";
+    char text[32];
     struct cost cost = unlabelled_cost(module, instruction);
-    module_label(module, instruction, "results", results, sizeof results);
-    cost.results = strtod(results, NULL);
-    if (module_label(module, instruction, "hbm_bytes", bytes, sizeof bytes))
-        cost.hbm_bytes = strtod(bytes, NULL);
+    bool labelled = cost.product && module_label(module, instruction, "results", text, sizeof text);
+    cost.results = labelled ? strtod(text, NULL) : 1;
+    if (module_label(module, instruction, "hbm_bytes", text, sizeof text))
+        cost.hbm_bytes = strtod(text, NULL);
     return cost;
 }
 
-void module_label_hbm_bytes(struct module *module, double bytes)
+void module_label_number(struct module *module, const char *key, double value)
 {
     char text[32];
-    if (bytes > 0)
-        snprintf(text, sizeof text, "%.17g", bytes);
-    module_add_label(module, "hbm_bytes", bytes > 0 ? text : "0");
+    if (value > 0)
+        snprintf(text, sizeof text, "%.17g", value);
+    module_add_label(module, key, value > 0 ? text : "0");
 }

@@ -47,8 +47,8 @@ struct cost {
  * communication. */
 struct cost module_cost(const struct module *module, int32_t instruction);
 
-/* Labels the instruction that was added last with the bytes it moves. */
-void module_label_hbm_bytes(struct module *module, double bytes);
+/* Labels the instruction that was added last with a number that module_cost() reads: hbm_bytes, the bytes it moves, or results. */
+void module_label_number(struct module *module, const char *key, double value);
 
 /* The cost of a ragged-dot on a device with `rows` rows in all groups (negative: as many as the operand):
  * [m,k] . [groups,k,n], or of the rows' outer products, [m,k] . [m,n] -> [groups,k,n]. All matrices are read,

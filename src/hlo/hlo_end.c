@@ -109,6 +109,13 @@ static int check_trips(struct hlo_reader *r)
     return 0;
 }
 
+/* Does it split the array: {devices=[2,4]<=[8]} or {mesh['x'=2,'y'=4], [{'x'}, {}]}, rather than {replicated}
+ * or {mesh['x'=2,'y'=4], replicated}? */
+static bool is_cut(const char *sharding)
+{
+    return strstr(sharding, "devices=[") || (strstr(sharding, "mesh[") && strstr(sharding, "{'"));
+}
+
 /* Does such an instruction only exist before partitioning: at the border of a shard_map, or as a sharding of
  * Shardy's? */
 static bool is_unpartitioned(const struct module *module, int32_t instruction)
@@ -137,11 +144,7 @@ static int check_partitioned(struct hlo_reader *r)
         enum opcode whole = module_whole_at(module, i);
         communicates = communicates || opcode_info(whole)->class == CLASS_COLLECTIVE;
         before = is_unpartitioned(module, i);
-        /* {devices=[2,4]<=[8]} and {mesh['x'=2,'y'=4], [{'x'}, {}]} split the array; {replicated} and {mesh['x'=2,'y'=4],
-         * replicated} do not. */
-        const char *sharding = module_value(module, i, ATTR_SHARDING);
-        if (before || (cut < 0 && (strstr(sharding, "devices=[") ||
-                                   (strstr(sharding, "mesh[") && strstr(sharding, "{'")))))
+        if (before || (cut < 0 && is_cut(module_value(module, i, ATTR_SHARDING))))
             cut = i;
     }
     if (cut < 0 || (communicates && !before))

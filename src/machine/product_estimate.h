@@ -37,8 +37,8 @@ struct product_rule {
 struct product_shape {
     double batch, m, k, n; /* batch 0: the shape is not known */
     double left_bytes, right_bytes, hbm_bytes;
-    double
-        results; /* times that the results pass HBM: 0 if they stay in VMEM, 2 if they are added to what is in HBM */
+    /* Times that the results pass HBM: 0 if they stay in VMEM, 2 if they are added to what is in HBM. */
+    double results;
 };
 
 /* The estimate; the larger of `multiply` and `move` is what bounds it. `multiplications` is R, `tile`

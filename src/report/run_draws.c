@@ -90,12 +90,12 @@ int report_draws(const struct grid *grid, int count, struct csv_writer *csv, boo
         code = status_fail(st, STATUS_STOPPED, "stopped before all draws were made");
     if (code == 0 && table)
         code = print_summary(draws.result, count, st);
-    if (code == 0 && csv->output.file)
+    if (code == 0 && csv->output.file) {
         csv_names(csv, "draw,time_s,size_bytes,dropped_frac,imbalance,hot_chip");
-    for (const struct draw_result *r = draws.result;
-         code == 0 && csv->output.file && r < draws.result + count; r++)
-        csv_row(csv, "nrrrrn", (int64_t)(r - draws.result), r->time_s, r->bytes, r->dropped_frac,
-                r->imbalance, (int64_t)r->hot_chip);
+        for (const struct draw_result *r = draws.result; r < draws.result + count; r++)
+            csv_row(csv, "nrrrrn", (int64_t)(r - draws.result), r->time_s, r->bytes, r->dropped_frac,
+                    r->imbalance, (int64_t)r->hot_chip);
+    }
     free(draws.result);
     catalog_free(&draws.catalog);
     return code;
