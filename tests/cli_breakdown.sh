@@ -216,6 +216,11 @@ for case in "v5p 2x2x4 fsdp=8,tp=2" "v5p 2x2x4 fsdp=4,tp=4"; do
     issued "$case" "fwd reduce-scatter tp activations 4"
     grep -q "permute - activations" "$out_file" && fail "$case: $(cat "$out_file")"
 done
+# dp lies two by two, and not tp, of whose 16 devices 8 cut the 8 key-value heads: the step is as XLA's, whichever comes first.
+for mesh in tp=x:4*y:2*z:2,dp=y:2*z:2 dp=y:2*z:2,tp=x:4*y:2*z:2; do
+    "$program" run workloads/llama-8b.yaml --layers 2 --chip v5p --slice 4x4x4 --mesh "$mesh" --tokens-per-chip 512 2>/dev/null |
+        grep -q ', strategy xla,' || fail "$mesh is not laid out as XLA does"
+done
 # Sums of gradients of a layer are combined up to 120 MiB: gate, up and down have 117,440,512 B each; k and v, 8,388,608 B each, fill two
 # of these, norms of 8,192 B each go with the third, q and o, 33,554,432 B each, are left. Ahead of time they stay hidden.
 "$program" run workloads/llama-8b.yaml --layers 2 --chip v5e --slice 4x4 --mesh dp=16 2>/dev/null | awk '

@@ -16,6 +16,7 @@ struct front_source {
     const struct axes *axes;
     int64_t devices; /* that share the step's tokens: of the axes, or of a model that it is compared with */
     enum dtype_id dtype; /* the point's */
+    unsigned squares;    /* of these axes (model_options) */
 };
 
 struct front {

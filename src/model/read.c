@@ -58,8 +58,10 @@ static int read_front(const struct point *point, const struct axes *axes, struct
 {
     struct document document = {0};
     const struct front *front = NULL;
-    struct front_source source = {
-        .point = point, .axes = axes, .devices = axes_devices(model->like ? &model->like->axes : axes)};
+    struct front_source source = {.point = point,
+                                  .axes = axes,
+                                  .devices = axes_devices(model->like ? &model->like->axes : axes),
+                                  .squares = model->options.squares};
     int code = document_load(&document, point->work.file, st), dtype = 0;
     source.root = document.root;
     if (code < 0 || find_front(source.root, &front, st) < 0 || check_keys(source.root, front, st) < 0 ||

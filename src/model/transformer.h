@@ -87,6 +87,7 @@ struct transformer {
     int64_t d, ff, heads, kv_heads, head_dim, sequence, layers, vocabulary;
     int64_t value_dim;   /* of a head of v; head_dim unless there are latents */
     int64_t window;      /* the tokens that one attends to; 0: the whole sequence */
+    unsigned squares;    /* of the source, but of the axes as they are split */
     int64_t whole_every; /* every whole_every-th layer attends to the whole sequence nevertheless; 0: none */
     struct latents latents;
     bool gated, tied, head;

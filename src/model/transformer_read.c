@@ -235,9 +235,8 @@ static int read_parts(const struct node *root, struct transformer *t, struct sta
             code = node_fail(
                 list ? list : root, st, STATUS_INPUT,
                 "mesh axis %s has no part in the parallelism; axes are dp (data), fsdp (weights gathered), "
-                "tp "
-                "(tensor), or experts over one; another name is written parallelism: {fsdp: %s}; stages "
-                "and contexts (pp, cp, sp) are no axes of a transformer",
+                "tp (tensor), or experts over one; another name is written parallelism: {fsdp: %s}; "
+                "stages and contexts (pp, cp, sp) are no axes of a transformer",
                 t->axes.axis[a].name, t->axes.axis[a].name);
     return code;
 }
@@ -250,6 +249,8 @@ static int split_axis(struct transformer *t, int axis, int n, struct status *st)
     const char *name = before.axis[axis].name;
     int rest = before.axis[axis].n / n, code = 0;
     t->axes = (struct axes){0};
+    t->squares =
+        (t->squares & ((2u << axis) - 1)) | t->squares >> axis << (axis + 1); /* both parts have its bit */
     for (int a = 0; a < before.count && code == 0; a++) {
         char part[2][2 * AXIS_NAME];
         snprintf(part[0], sizeof part[0], "%s:(1)%d", name, n);
@@ -339,6 +340,7 @@ int transformer_read(const struct front_source *source, struct transformer *t, s
     const struct node *root = source->root;
     const struct point_work *work = &source->point->work;
     *t = (struct transformer){.axes = *source->axes,
+                              .squares = source->squares,
                               .compute = source->dtype,
                               .head = work->head,
                               .textbook = source->point->schedule.plan == PLAN_TEXTBOOK,

@@ -303,7 +303,7 @@ static void choose_sums(struct transformer_step *s)
     else if (fsdp == axes_devices(&t->axes) && s->model->options.sums_whole)
         s->b->whole_sums = axis_list_set(&t->fsdp);
     s->model->sums_only = tp < axes_devices(&t->axes);
-    if (!t->whole && tp <= LOOP_DEVICES && !(axis_list_set(&t->tp) & s->model->options.squares))
+    if (!t->whole && tp <= LOOP_DEVICES && !(axis_list_set(&t->tp) & t->squares))
         axis_list_print(&t->tp, &t->axes, s->model->windowed[1]);
     s->b->loop_columns = s->model->windowed[1][0] ? s->model->options.loop_columns : 0;
 }
