@@ -386,12 +386,21 @@ static void find_small(struct lower_least *least)
                         communication_in_bytes(module, class->instruction) < small_bytes);
 }
 
+static int heaviest_first(const void *a, const void *b)
+{
+    const struct least_class *left = *(struct least_class *const *)a,
+                             *right = *(struct least_class *const *)b;
+    double more_s = right->times * right->bound_s - left->times * left->bound_s;
+    return more_s > 0 ? 1 : more_s < 0 ? -1 : left->instruction - right->instruction;
+}
+
 int lower_least_init(struct lower_least *least, struct lower *lower, struct program *program,
                      struct status *st)
 {
     *least = (struct lower_least){.lower = lower, .program = program};
     least->class_of = malloc(((size_t)program->ops + 1) * sizeof *least->class_of);
-    if (!least->class_of)
+    least->heaviest = malloc(((size_t)program->ops + 1) * sizeof *least->heaviest);
+    if (!least->class_of || !least->heaviest)
         return status_nomem(st);
     memset(least->class_of, -1, (size_t)program->ops * sizeof *least->class_of);
     int code = 0;
@@ -407,6 +416,9 @@ int lower_least_init(struct lower_least *least, struct lower *lower, struct prog
     if (code < 0)
         return code;
     find_small(least);
+    for (int32_t c = 0; c < least->classes; c++)
+        least->heaviest[c] = &least->class[c];
+    qsort(least->heaviest, (size_t)least->classes, sizeof *least->heaviest, heaviest_first);
     return find_reverses(least, st);
 }
 
@@ -414,6 +426,7 @@ void lower_least_free(struct lower_least *least)
 {
     free(least->class_of);
     free(least->class);
+    free(least->heaviest);
     *least = (struct lower_least){0};
 }
 
@@ -466,24 +479,17 @@ static int find_together(struct lower *lower, const struct lower_least *least, c
     return code;
 }
 
-int lower_least_estimate(struct lower_least *least, const struct placement *placement, bool other_loops,
-                         double *delay_s, struct status *st)
+int lower_least_estimate(const struct lower_least *least, struct least_class *class, struct lower *there,
+                         bool other_loops, double *delay_s, struct status *st)
 {
-    struct lower there = {0};
-    *delay_s = 0;
-    int code = lower_init(&there, least->lower->module, placement, least->lower->options, st);
-    for (int32_t c = 0; c < least->classes && code == 0; c++) {
-        struct least_class *class = &least->class[c];
-        struct least_time time = {.seconds = class->bound_s};
-        bool here = !other_loops || !is_permute(least->lower->module, class->instruction);
-        if (here)
-            code = estimate(&there, class, &time, st);
-        if (here && code == 0)
-            code = find_together(&there, least, class, &time.seconds, st);
-        double links_s = fmax(time.links_s, class->bound_s), frac = there.options->contention_frac;
-        *delay_s += class->delays * frac * (links_s - class->bound_s);
-        class->wait = (struct least_wait){time.seconds, frac * links_s};
-    }
-    lower_free(&there);
+    struct least_time time = {.seconds = class->bound_s};
+    double frac = there->options->contention_frac;
+    bool here = !other_loops || !is_permute(least->lower->module, class->instruction);
+    int code = here ? estimate(there, class, &time, st) : 0;
+    if (here && code == 0)
+        code = find_together(there, least, class, &time.seconds, st);
+    double links_s = fmax(time.links_s, class->bound_s);
+    *delay_s = class->delays * frac * (links_s - class->bound_s);
+    class->wait = (struct least_wait){time.seconds, frac * links_s};
     return code;
 }

@@ -52,7 +52,8 @@ struct lower_least {
     struct lower *lower;
     struct program *program;
     int32_t *class_of; /* [program ops]: -1 for ops without a class */
-    struct least_class *class;
+    struct least_class *class,
+        **heaviest; /* the same by what all their executions take at least, most first */
     int32_t classes, room;
 };
 
@@ -61,12 +62,12 @@ int lower_least_init(struct lower_least *least, struct lower *lower, struct prog
                      struct status *st);
 void lower_least_free(struct lower_least *least);
 
-/* Finds how long classes wait: their bounds; or their estimates on another placement with the same number of devices,
- * where the queue's computes take `delay_s` more than beside collectives that take their bounds. With `other_loops`
+/* Finds how long classes wait: their bounds; or of one the estimate on another placement with the same number of devices, which
+ * the lowering `there` has: the queue's computes take `delay_s` more than beside one that takes its bound. With `other_loops`
  * permutes differ there, and take their bounds. lower_least_set() has the program's ops wait as long. */
 void lower_least_bounds(struct lower_least *least);
-int lower_least_estimate(struct lower_least *least, const struct placement *placement, bool other_loops,
-                         double *delay_s, struct status *st);
+int lower_least_estimate(const struct lower_least *least, struct least_class *class, struct lower *there,
+                         bool other_loops, double *delay_s, struct status *st);
 void lower_least_set(const struct lower_least *least);
 
 /* The sum of the bounds of all executions. */

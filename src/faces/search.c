@@ -19,6 +19,9 @@
 /* The number of candidates simulated before the rest is compared with the best again. */
 enum { AT_ONCE = 4 };
 
+/* Points take up to 2.3 % more than their estimates. */
+#define ROUGH_ABOVE 1.03
+
 /* Times are equal but for rounding. */
 #define ALIKE_FRAC 1e-9
 
@@ -59,7 +62,8 @@ struct fate {
 struct candidate {
     double least_s;
     int64_t point, like; /* with the first strategy: a step without loops is the same with all of them */
-    int32_t family;
+    int32_t family;      /* -1: it has been estimated again */
+    int seat;
     bool rough; /* its estimate could be higher */
 };
 
@@ -74,7 +78,8 @@ struct search {
     int jobs;
     struct ranking *ranking;
     struct least_table table;
-    double promised_s; /* the least estimate */
+    struct heap
+        promised; /* by the negative: as many of the least estimates as are asked for, the highest first */
     struct seats seats;
     struct family *family;
     const struct family **order;         /* the promising first */
@@ -276,12 +281,13 @@ static double family_bound_s(const struct step_bound *step)
 
 /* Estimates a point, roughly if that is above a limit; it becomes a candidate if it may be among the best. Returns 1
  * if its estimate is not above the limit, but has other loops than the step. */
-static int estimate(struct search *search, struct step_bound *step, int32_t f, int64_t at, double rough_s,
+static int estimate(struct search *search, struct step_bound *step, int32_t f, int seat, double rough_s,
                     struct status *st)
 {
     struct status own = {0};
     struct point point;
-    struct candidate candidate = {.family = f, .point = at, .like = at};
+    int64_t at = point_at(search, &search->family[f], seat);
+    struct candidate candidate = {.family = f, .point = at, .like = at, .seat = seat};
     grid_point(search->grid, at, &point);
     int code = step_bound_estimate(step, &point, rough_s, search->catalog, &candidate.least_s, &own);
     progress_tick(&search->progress);
@@ -299,8 +305,10 @@ static int estimate(struct search *search, struct step_bound *step, int32_t f, i
         end_point(search, at, f, END_ESTIMATE, candidate.least_s);
     else
         code = push(search, candidate, st);
-    if (code == 0 && !candidate.rough)
-        search->promised_s = fmin(search->promised_s, candidate.least_s);
+    if (code == 0 && !candidate.rough && !heap_push(&search->promised, -candidate.least_s, at, 0))
+        return status_nomem(st);
+    if (search->promised.count > search->ranking->top)
+        heap_pop(&search->promised);
     return code == STATUS_NOMEM ? code : 0;
 }
 
@@ -314,18 +322,16 @@ static int32_t family_with(const struct search *search, int32_t f, const char *o
     return value < 0 ? -1 : (int32_t)(f / search->others * search->others + other);
 }
 
-/* Estimates the points of some seats of a family with the step of the first of them, and if it is the only one never
- * roughly. Returns the number of seats, now in front, whose points may be among the best, but have other loops. */
-static int expand_with(struct search *search, int32_t f, int seat[], int seats, struct status *st)
+/* Estimates the points of some seats of a family with the step of the first of them, roughly what is above a limit. Returns the
+ * number of seats, now in front, whose points may be among the best, but have other loops. */
+static int expand_with(struct search *search, int32_t f, int seat[], int seats, double rough_s,
+                       struct status *st)
 {
     struct step_bound step = {0};
     int left = 0, code = open_step(search, f, point_at(search, &search->family[f], *seat), &step, st);
     double bound_s = family_bound_s(&step);
     bool refused = code > 0, out = code == 0 && is_out(search, bound_s);
     for (int s = 0; s < seats && code >= 0; s++) {
-        /* What is above this is not worth more than a rough estimate for now: as long as few points are simulated, a fifth
-         * more than the least estimate. */
-        double rough_s = fmin(seats > 1 ? 1.2 * search->promised_s : INFINITY, limit_s(search));
         int64_t at = point_at(search, &search->family[f], seat[s]);
         int other = 0;
         if (refused)
@@ -333,7 +339,7 @@ static int expand_with(struct search *search, int32_t f, int seat[], int seats, 
         else if (out)
             end_point(search, at, f, step.loops ? END_ESTIMATE : END_BOUND, bound_s);
         else
-            code = other = estimate(search, &step, f, at, rough_s, st);
+            code = other = estimate(search, &step, f, seat[s], fmin(rough_s, limit_s(search)), st);
         if (other > 0)
             seat[left++] = seat[s];
     }
@@ -341,17 +347,25 @@ static int expand_with(struct search *search, int32_t f, int seat[], int seats, 
     return code < 0 ? code : left;
 }
 
-/* Estimates all points of a family. */
-static int expand(struct search *search, int32_t f, struct status *st)
+/* Estimates all points of a family, or those again that were estimated roughly. What is above as many estimates as are to be found
+ * is not worth more than a rough one at first, as long as few points are simulated. */
+static int expand(struct search *search, int32_t f, bool again, struct status *st)
 {
     const struct family *family = &search->family[f];
-    int seats = family->end_seat - family->first_seat, *seat = malloc((size_t)seats * sizeof *seat);
+    int seats = 0, *seat = malloc((size_t)(family->end_seat - family->first_seat) * sizeof *seat);
     if (!seat)
         return status_nomem(st);
-    for (int s = 0; s < seats; s++)
-        seat[s] = family->first_seat + s;
+    for (int s = family->first_seat; s < family->end_seat && !again; s++)
+        seat[seats++] = s;
+    for (struct candidate *c = search->candidate; c < search->candidate + search->candidates && again; c++)
+        if (c->family == f && c->rough) {
+            seat[seats++] = c->seat;
+            c->family = -1;
+        }
+    bool exact = again || seats == 1 || search->promised.count < search->ranking->top;
+    double rough_s = exact ? INFINITY : -ROUGH_ABOVE * search->promised.entry[0].key;
     while (seats > 0 && !workers_interrupted())
-        seats = expand_with(search, f, seat, seats, st);
+        seats = expand_with(search, f, seat, seats, rough_s, st);
     free(seat);
     return seats < 0 ? seats : 0;
 }
@@ -391,17 +405,6 @@ static int enlist(struct search *search, struct candidate candidate, int *count,
     return code;
 }
 
-/* Estimates a candidate again, with a step of its own. */
-static int refine(struct search *search, const struct candidate *candidate, struct status *st)
-{
-    const struct family *family = &search->family[candidate->family];
-    int seat = family->first_seat;
-    while (point_at(search, family, seat) != candidate->point)
-        seat++;
-    int code = expand_with(search, candidate->family, &seat, 1, st);
-    return code < 0 ? code : 0;
-}
-
 /* Simulates the candidates that may be among the best in ascending order of time, some at a time. */
 static int settle(struct search *search, struct status *st)
 {
@@ -415,7 +418,9 @@ static int settle(struct search *search, struct status *st)
             break;
         } else {
             struct candidate first = pop(search);
-            code = first.rough ? refine(search, &first, st) : enlist(search, first, &count, st);
+            code = first.family < 0 ? 0
+                   : first.rough    ? expand(search, first.family, true, st)
+                                    : enlist(search, first, &count, st);
         }
         code = code == 0 && workers_interrupted() ? WORKERS_STOPPED : code;
     }
@@ -442,35 +447,20 @@ static int32_t base_of(const struct search *search, int32_t f)
     return base < 0 || base > f || search->family[base].loops ? f : base;
 }
 
-/* Finds the priority of a family: the least of a few of its estimates. */
-static int find_promise(struct search *search, struct family *family, struct step_bound *step,
-                        struct status *st)
-{
-    enum { SAMPLES = 6 };
-    int seats = family->end_seat - family->first_seat, samples = seats < SAMPLES ? seats : SAMPLES, code = 0;
-    family->promise_s = INFINITY;
-    for (int k = 0; k < samples && code != STATUS_NOMEM; k++) {
-        struct status own = {0};
-        struct point point;
-        double least_s;
-        grid_point(search->grid, point_at(search, family, family->first_seat + k * seats / samples), &point);
-        code = step_bound_estimate(step, &point, family->promise_s, search->catalog, &least_s, &own);
-        family->promise_s = code >= 0 ? fmin(family->promise_s, least_s) : family->promise_s;
-    }
-    return code == STATUS_NOMEM ? status_nomem(st) : 0;
-}
-
+/* Finds the bound of a family, and as its priority the estimate of its first point. */
 static int find_bound(struct search *search, int32_t f, struct status *st)
 {
     struct family *family = &search->family[f];
     struct step_bound step = {0};
+    struct status own = {0};
     int code = open_step(search, f, point_at(search, family, family->first_seat), &step, st);
     if (code == 0) {
         family->bound_s = step.loops ? fmax(step.compute_s, step.sent_s) : step.bound_s;
-        code = find_promise(search, family, &step, st);
+        code = step_bound_estimate(&step, &step.point, INFINITY, search->catalog, &family->promise_s, &own);
+        family->promise_s = code < 0 ? INFINITY : family->promise_s;
     }
     step_bound_close(&step);
-    return code < 0 ? code : 0;
+    return code == STATUS_NOMEM ? status_nomem(st) : 0;
 }
 
 /* What the points of a family take at least by the step of another one; 0: that says nothing. */
@@ -561,7 +551,7 @@ static int search_families(struct search *search, struct status *st)
             end_family(search, f, refused ? END_REFUSED : out ? END_BOUND : END_ESTIMATE, least_s);
             continue;
         }
-        code = expand(search, f, st);
+        code = expand(search, f, false, st);
         if (code == 0 && ++expanded >= FIRST)
             code = settle(search, st);
         code = code == 0 && workers_interrupted() ? WORKERS_STOPPED : code;
@@ -570,7 +560,8 @@ static int search_families(struct search *search, struct status *st)
         code = settle(search, st);
     while (search->heap.count > 0 && code == 0) {
         struct candidate left = pop(search);
-        end_point(search, left.point, left.family, END_ESTIMATE, left.least_s);
+        if (left.family >= 0)
+            end_point(search, left.point, left.family, END_ESTIMATE, left.least_s);
     }
     return code;
 }
@@ -662,6 +653,7 @@ static void search_free(struct search *search)
     free(search->family);
     free(search->order);
     free(search->heap.entry);
+    free(search->promised.entry);
     free(search->candidate);
     free(search->batch);
     free(search->fate);
@@ -677,7 +669,6 @@ int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struc
                             .catalog = catalog,
                             .jobs = jobs,
                             .ranking = ranking,
-                            .promised_s = INFINITY,
                             .writes = file->csv.output.file,
                             .progress = progress_start(grid->points)};
     sigset_t before;

@@ -36,6 +36,12 @@ struct mesh_layout {
     struct side side[AXES_MAX][SLICE_AXES];
 };
 
+/* Do the four devices of an axis lie two by two? */
+static inline bool mesh_layout_is_square(const struct mesh_layout *layout, int axis)
+{
+    return layout->sides[axis] == 2 && layout->side[axis][0].n == 2 && layout->side[axis][1].n == 2;
+}
+
 /* Lays axes, whose sizes multiply to the number of devices, as JAX does, with `cores` devices on each chip;
  * `split` allows parts of physical axes. Returns the mesh axis that has the devices of a chip innermost, 0 if
  * a chip is one device; -1 if JAX refuses the mesh. */

@@ -135,10 +135,8 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     own.sums_whole = mesh->slice && sums_whole(mesh->slice);
     own.whole_by_xla = point->schedule.prefetch == 0;
     own.loop_columns = as_xla(step) ? own.loop_columns : 0;
-    for (int a = 0; a < mesh->axes.count && a < AXES_MAX; a++) {
-        const struct side *side = mesh->layout.side[a];
-        own.squares |= (unsigned)(mesh->layout.sides[a] == 2 && side[0].n == 2 && side[1].n == 2) << a;
-    }
+    for (int a = 0; a < mesh->axes.count && a < AXES_MAX; a++)
+        own.squares |= (unsigned)mesh_layout_is_square(&mesh->layout, a) << a;
     if (code == 0)
         code = model_read(point, &own, &mesh->axes, &step->model, st);
     if (code == 0)

@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "base/lookup.h"
+#include "metrics/waits.h"
 #include "study/module_job.h"
 
 int step_bound_matches(const struct point *point, struct status *st)
@@ -26,17 +27,45 @@ static bool is_chosen(const struct step_bound *step)
     return strncmp(module_of(step)->step.strategy, "auto:", strlen("auto:")) == 0;
 }
 
-/* The time of the step with the present lengths of its waits. */
+/* How often each class is on the path that the time of a run comes from. */
+static void find_slopes(const struct step_bound *step, const struct waits *waits, double took_s,
+                        struct step_wait of[])
+{
+    struct cell cell = waits_last(waits, waits_critical_chip(waits));
+    for (int32_t c = 0; c < step->least.classes; c++)
+        of[c] = (struct step_wait){.wait = step->least.class[c].wait, .took_s = took_s};
+    while (cell.op >= 0) {
+        const struct op *op = &waits->program->op[cell.op];
+        int32_t c = step->least.class_of[cell.op];
+        struct cause cause = waits_cause(waits, cell, false);
+        if (c >= 0)
+            *(op->kind == OP_SEND ? &of[c].times : &of[c].delays) += fmax(op->times, 1);
+        cell = cause.kind == CAUSE_START ? (struct cell){-1, -1} : cause.cell;
+    }
+}
+
+/* Runs the step with the present waits, and keeps what it takes and why. */
 static int run(struct step_bound *step, double *time_s, struct status *st)
 {
+    struct timing *timing = &step->timing;
+    struct waits waits = {0};
     bool again;
     double more_s = 0;
     lower_least_set(&step->least);
-    timing_renew(&step->timing);
-    int code = timing_run(&step->timing, RECORD_NONE, st);
+    timing_renew(timing);
+    int code = timing_run(timing, RECORD_ALL, st);
     if (code == 0)
-        code = module_job_settle(&step->job, &step->timing.trace, &again, &more_s, st);
-    *time_s = step->timing.trace.total_s + more_s;
+        code = module_job_settle(&step->job, &timing->trace, &again, &more_s, st);
+    if (code == 0)
+        code = waits_init(&waits, timing->whole, &timing->fold, &timing->trace, st);
+    if (code == 0 && !GROW_BY(step->waited, step->waits, step->wait_room, step->least.classes))
+        code = status_nomem(st);
+    if (code == 0) {
+        *time_s = timing->trace.total_s + more_s;
+        find_slopes(step, &waits, *time_s, step->waited + step->waits);
+        step->waits += step->least.classes;
+    }
+    waits_free(&waits);
     return code;
 }
 
@@ -66,13 +95,16 @@ static int add_ring(const struct mesh *mesh, const char *axes, uint32_t *rings, 
     return code;
 }
 
-/* Finds a number for the rings on which the step's loops depend, as they lie on a mesh. */
+/* Finds a number for what the step's loops depend on: rings, and axes on squares of devices, as they lie on a mesh. */
 static int find_rings(const struct step_bound *step, const struct mesh *mesh, uint32_t *rings,
                       struct status *st)
 {
     const struct model_step *own = &module_of(step)->step;
     int code = 0;
     *rings = 0;
+    for (int a = 0; a < mesh->axes.count && own->model.options.loop_columns > 0; a++)
+        if (mesh_layout_is_square(&mesh->layout, a))
+            *rings += lookup_hash(1, mesh->axes.axis[a].name, strlen(mesh->axes.axis[a].name));
     for (int r = 0; r < own->rings && code == 0; r++)
         code = add_ring(mesh, own->ring[r], rings, st);
     return code;
@@ -82,7 +114,7 @@ static int find_rings(const struct step_bound *step, const struct mesh *mesh, ui
 static int check_loops(const struct step_bound *step, const struct mesh *mesh, struct status *st)
 {
     uint32_t rings;
-    if (!step->loops || is_chosen(step))
+    if (is_chosen(step))
         return 0;
     return find_rings(step, mesh, &rings, st) < 0 ? st->code : rings != step->loop_rings;
 }
@@ -103,6 +135,7 @@ static int find_bounds(struct step_bound *step, struct status *st)
     step->sent_s = lower_least_sum_s(&step->least);
     lower_least_bounds(&step->least);
     int code = run(step, &bound_s, st);
+    step->waits = 0; /* such short waits take more HBM of the computes than any estimate's */
     step->bound_s = fmax(is_chosen(step) ? 0 : bound_s, fmax(step->compute_s, step->sent_s));
     return code;
 }
@@ -125,7 +158,7 @@ int step_bound_open(struct step_bound *step, const struct point *point, struct c
     const struct model *model = &module_of(step)->step.model;
     step->memory_bytes = model_memory_bytes(&model->size, model->remat);
     step->loops = module_of(step)->step.loops;
-    if (step->loops && find_rings(step, &step->job.machine.mesh, &step->loop_rings, st) < 0)
+    if (find_rings(step, &step->job.machine.mesh, &step->loop_rings, st) < 0)
         return st->code;
     return find_bounds(step, st);
 }
@@ -157,63 +190,50 @@ static int lay(const struct step_bound *step, const struct machine *machine, str
     return code;
 }
 
-/* Is a time known of waits that are all as long as the present ones? Else finds what these take about at least: what a run took
- * in which none was longer. (A longer wait takes less HBM per second of the computes beside it, which is neglected.) */
-static bool is_known(const struct step_bound *step, double *least_s)
+/* What the step takes at least with the present waits. What it takes is the longest of paths, so that those waits count that are
+ * longer than in a run and on the path that its time came from. All others may count that are shorter, as they slowed the computes
+ * beside them. (A longer wait takes less HBM per second of these, which is neglected.) */
+static double known_s(const struct step_bound *step)
 {
-    int32_t classes = step->least.classes, longer, c;
-    *least_s = 0;
-    for (int64_t r = 0; r < step->runs; r++) {
-        const struct least_wait *then = step->waited + r * classes;
-        for (c = longer = 0; c < classes; c++) {
-            struct least_wait now = step->least.class[c].wait;
-            if (now.seconds < then[c].seconds || now.delay_s < then[c].delay_s)
-                break;
-            longer += now.seconds > then[c].seconds || now.delay_s > then[c].delay_s;
+    double most_s = 0;
+    for (int64_t first = 0; first < step->waits; first += step->least.classes) {
+        double least_s = step->waited[first].took_s;
+        for (int32_t c = 0; c < step->least.classes; c++) {
+            const struct step_wait *then = &step->waited[first + c];
+            const struct least_class *class = &step->least.class[c];
+            double longer_s = class->wait.seconds - then->wait.seconds,
+                   delayed_s = class->wait.delay_s - then->wait.delay_s;
+            least_s += longer_s * (longer_s > 0 ? then->times : class->times) +
+                       delayed_s * (delayed_s > 0 ? then->delays : class->delays);
         }
-        if (c == classes)
-            *least_s = longer ? fmax(*least_s, step->took_s[r]) : step->took_s[r];
-        if (c == classes && longer == 0)
-            return true;
+        most_s = fmax(most_s, least_s);
     }
-    return false;
+    return most_s;
 }
 
-static int keep_run(struct step_bound *step, double time_s, struct status *st)
+/* Estimates the step with the loops that it has, class by class of its collectives; if it is above enough_s, it may take longer
+ * yet. */
+static int estimate(struct step_bound *step, const struct placement *placement, bool other_loops,
+                    double enough_s, double *estimate_s, struct status *st)
 {
-    int32_t classes = step->least.classes;
-    if (!GROW(step->took_s, step->runs, step->run_room) ||
-        !GROW_BY(step->waited, step->waits, step->wait_room, classes))
-        return status_nomem(st);
-    for (int32_t c = 0; c < classes; c++)
-        step->waited[step->waits++] = step->least.class[c].wait;
-    step->took_s[step->runs++] = time_s;
-    return 0;
-}
-
-/* Estimates the step with the loops that it has; if it is above enough_s, it may take longer yet. */
-static int estimate(struct step_bound *step, const struct machine *machine, bool other_loops, double enough_s,
-                    double *estimate_s, struct status *st)
-{
-    struct placement placement = {0};
-    double delay_s = 0, time_s;
-    int code = lay(step, machine, &placement, st);
-    if (code == 0)
-        code = lower_least_estimate(&step->least, &placement, other_loops, &delay_s, st);
-    placement_free(&placement);
-    if (code < 0)
-        return code;
+    const struct lower_least *least = &step->least;
+    struct lower there = {0};
     bool ahead = step->point.schedule.prefetch > 0 || step->point.schedule.combine || other_loops;
-    double compute_s = (other_loops ? STEP_LOOPS : 1) * (step->compute_s + delay_s),
-           share = is_chosen(step) ? 0
-                   : ahead         ? STEP_AHEAD
-                                   : STEP_SHARE;
-    bool known = is_known(step, &time_s) || is_chosen(step);
-    if (!known && compute_s + share * (time_s - compute_s) <= enough_s) {
-        code = run(step, &time_s, st);
-        code = code < 0 ? code : keep_run(step, time_s, st);
+    double loops = other_loops ? STEP_LOOPS : 1, compute_s = loops * step->compute_s, delay_s, time_s = 0;
+    double share = is_chosen(step) ? 0 : ahead ? STEP_AHEAD : STEP_SHARE;
+    int code = lower_init(&there, least->lower->module, placement, least->lower->options, st);
+    lower_least_bounds(&step->least);
+    *estimate_s = compute_s;
+    for (int32_t c = 0; c < least->classes && code == 0 && *estimate_s <= enough_s; c++) {
+        code = lower_least_estimate(least, least->heaviest[c], &there, other_loops, &delay_s, st);
+        compute_s += loops * delay_s;
+        *estimate_s = compute_s + share * fmax(0, known_s(step) - compute_s);
     }
-    *estimate_s = compute_s + share * (time_s - compute_s);
+    if (code == 0 && share > 0 && *estimate_s <= enough_s) {
+        code = run(step, &time_s, st);
+        *estimate_s = compute_s + share * (time_s - compute_s);
+    }
+    lower_free(&there);
     return code;
 }
 
@@ -221,11 +241,15 @@ int step_bound_estimate(struct step_bound *step, const struct point *point, doub
                         struct catalog *catalog, double *estimate_s, struct status *st)
 {
     struct machine machine = {0};
+    struct placement placement = {0};
     int other = 0, code = machine_open(&machine, point, catalog, st);
     if (code == 0)
         code = other = check_loops(step, &machine.mesh, st);
     if (code >= 0)
-        code = estimate(step, &machine, other, enough_s, estimate_s, st);
+        code = lay(step, &machine, &placement, st);
+    if (code == 0)
+        code = estimate(step, &placement, other, enough_s, estimate_s, st);
+    placement_free(&placement);
     machine_close(&machine);
     return code < 0 ? code : other;
 }
@@ -233,7 +257,6 @@ int step_bound_estimate(struct step_bound *step, const struct point *point, doub
 void step_bound_close(struct step_bound *step)
 {
     free(step->waited);
-    free(step->took_s);
     timing_free(&step->timing);
     lower_least_free(&step->least);
     job_close(&step->job);

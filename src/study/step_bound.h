@@ -17,18 +17,23 @@
 #include "compile/lower_least.h"
 #include "study/job.h"
 
+/* How long a class waited in a run, how often it is on the path that the run's time comes from, and that time. */
+struct step_wait {
+    struct least_wait wait;
+    double times, delays, took_s;
+};
+
 struct step_bound {
     struct point point;
     struct job job;
     struct timing timing;
     struct lower_least least;
-    bool loops;                /* collectives may be loops of permutes, which depend on how rings lie */
-    uint32_t loop_rings;       /* a number for these */
-    double compute_s, sent_s;  /* all computes; the bytes that leave a chip, over all its links */
-    double bound_s;            /* proven lower bound */
-    struct least_wait *waited; /* [runs][classes] of all runs so far with estimates, and what they took */
-    double *took_s;
-    int64_t runs, run_room, waits, wait_room;
+    bool loops;               /* collectives may be loops of permutes, which depend on how rings lie */
+    uint32_t loop_rings;      /* a number for these */
+    double compute_s, sent_s; /* all computes; the bytes that leave a chip, over all its links */
+    double bound_s;           /* proven lower bound */
+    struct step_wait *waited; /* [runs so far with estimates][classes] */
+    int64_t waits, wait_room;
     double memory_bytes;
 };
 
