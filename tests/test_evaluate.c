@@ -12,6 +12,8 @@
 #include "random_call.h"
 #include "suite.h"
 
+static const struct evaluate_choice by_schedule = {.algorithm = ALGORITHM_SCHEDULE};
+
 enum { CHIPS_MAX = RANDOM_CALL_DEVICES, ROUNDS = 3000 };
 
 /* A slice with a mesh laid on it. */
@@ -78,7 +80,7 @@ static void golden_cases(void)
                                                (enum all_to_all)(variant / RING_KINDS % ALL_TO_ALLS),
                                            .rings = variant / RING_KINDS / ALL_TO_ALLS % 2};
             place_of(&place, &cases.item[i].axes, variant >= 2 * RING_KINDS * ALL_TO_ALLS);
-            int code = evaluation_open(&e, &cases.item[i], &place.mesh, &plan, &case_st);
+            int code = evaluation_open(&e, &cases.item[i], &place.mesh, &plan, &by_schedule, &case_st);
             if (code == 0)
                 code = run_paces(&e, true, (uint64_t)variant, &case_st);
             if (code < 0)
@@ -131,7 +133,8 @@ static void broken_payloads_are_seen(void)
             struct status open_st = {0}, run_st = {0}, right_st = {0};
             place_of(&place, &cases.item[i].axes, true);
             OKAY(evaluation_open(&e, &cases.item[i], &place.mesh,
-                                 &(struct collective_spec){.kind = (enum ring_kind)kind}, &open_st),
+                                 &(struct collective_spec){.kind = (enum ring_kind)kind}, &by_schedule,
+                                 &open_st),
                  open_st);
             OKAY(run_paces(&e, true, 1, &right_st), right_st);
             if (cases.item[i].call.op != CALL_NONE) {
@@ -220,7 +223,7 @@ static void random_round(unsigned long long seed)
     random_place(&place, &random);
     random_example(&example, &place.mesh, op, &random);
     struct collective_spec plan = random_plan(&random);
-    int code = evaluation_open(&e, &example, &place.mesh, &plan, &st);
+    int code = evaluation_open(&e, &example, &place.mesh, &plan, &by_schedule, &st);
     if (code == 0)
         code = program_check(&e.program, &st);
     if (code == 0)
@@ -256,7 +259,7 @@ static void apply(struct example *example, const struct call *call, const struct
     struct status st = {0};
     struct array result;
     example->call = *call;
-    OKAY(evaluation_open(&e, example, &place->mesh, plan, &st), st);
+    OKAY(evaluation_open(&e, example, &place->mesh, plan, &by_schedule, &st), st);
     OKAY(evaluation_run(&e, NULL, &st), st);
     OKAY(case_result(example, e.got, &result, &st), st);
     CU_ASSERT_EQUAL_FATAL(st.code, 0);
@@ -354,7 +357,7 @@ static void sums_within_rounding(void)
         struct evaluation e;
         struct status off_st = {0};
         OKAY(evaluation_open(&e, &example, &place.mesh,
-                             &(struct collective_spec){.kind = (enum ring_kind)kind}, &st),
+                             &(struct collective_spec){.kind = (enum ring_kind)kind}, &by_schedule, &st),
              st);
         OKAY(run_paces(&e, false, 3, &st), st);
         /* 25 * 2.2e-16 * 3e8 = 1.7e-6 is what rounding may leave */
@@ -377,8 +380,9 @@ static void meshes_must_be_alike(void)
     OKAY(axes_parse("i=4", &example.axes, &st), st);
     OKAY(array_parse("arange(4)", &example.input, &st), st);
     place_open(&place, 1, (int[]){4}, (bool[]){true}, "j=4");
-    CU_ASSERT_EQUAL(evaluation_open(&e, &example, &place.mesh, &(struct collective_spec){0}, &st),
-                    STATUS_INPUT);
+    CU_ASSERT_EQUAL(
+        evaluation_open(&e, &example, &place.mesh, &(struct collective_spec){0}, &by_schedule, &st),
+        STATUS_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "the mesh is j=4, but the example is written for i=4"));
     evaluation_close(&e);
     array_free(&example.input);

@@ -30,7 +30,8 @@ static void check_call(const struct mesh *mesh, enum call_op op, enum pattern pa
         example.input.data[i] = (double)suite_random(random, 2001) - 1000;
     /* of much data short rings make chunks */
     struct collective_spec plan = {.pattern = pattern, .elem_bytes = suite_random(random, 2) ? 4 : 1e6};
-    int code = evaluation_open(&e, &example, mesh, &plan, &st);
+    int code = evaluation_open(&e, &example, mesh, &plan,
+                               &(struct evaluate_choice){.algorithm = ALGORITHM_SCHEDULE}, &st);
     for (int pace = 0; pace < EXECUTE_PACES && code == 0; pace++) {
         struct execute_options options = {.pace = (enum execute_pace)pace, .seed = (uint64_t)pace};
         code = evaluation_run(&e, &options, &st);

@@ -71,13 +71,6 @@ static int product_time(const struct cost *cost, const struct roofline *roofline
     return roofline_product_s(&of_kind, product, &time->seconds, &time->bound, st);
 }
 
-/* For arrays in VMEM: the estimate contains the overhead once, and only the rest of it is too high. */
-static double vmem_s(double estimate_s, const struct roofline *roofline)
-{
-    double fixed_s = fmin(estimate_s, roofline_loop_overhead_s(roofline));
-    return fixed_s + (estimate_s - fixed_s) / loop_estimate_excess;
-}
-
 /* Loop counters and the like: the scalar core takes no time for them, and XLA does not estimate them. */
 static bool is_scalar(const struct module *module, int32_t instruction)
 {
@@ -115,7 +108,9 @@ static int auto_time(const struct lower *lower, int32_t instruction, const struc
         time->seconds = roofline_loop_s(roofline, cost->hbm_bytes);
         time->basis = module_at(module, instruction)->opcode == HLO_SORT ? BASIS_GUESS : BASIS_BYTES;
     } else if (estimate_s > 0) {
-        time->seconds = vmem_s(estimate_s, roofline);
+        /* For arrays in VMEM the estimate contains the overhead once, and only the rest of it is too high. */
+        double fixed_s = fmin(estimate_s, roofline_loop_overhead_s(roofline));
+        time->seconds = fixed_s + (estimate_s - fixed_s) / loop_estimate_excess;
         time->basis = BASIS_GUESS;
     }
     return 0;

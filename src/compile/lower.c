@@ -95,15 +95,6 @@ static double trip_s(const struct lower *lower, const struct trace *trace, int32
     return took;
 }
 
-/* The number of runs that a loop stands for, counted in runs of the outermost loop. The unwritten trips of an
- * outer loop are covered by the time that it adds itself. */
-static double runs_of(const struct lower *lower, int32_t l)
-{
-    while (lower->loop[l].parent >= 0)
-        l = lower->loop[l].parent;
-    return lower->loop[l].times;
-}
-
 int lower_settle(struct lower *lower, const struct trace *trace, bool *again, double *more_s,
                  struct status *st)
 {
@@ -125,7 +116,11 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
             *again = true;
         }
         added_s[l] = (double)(loop->trips - loop->written) * each;
-        *more_s += runs_of(lower, l) * added_s[l];
+        /* It stands for so many runs as the outermost loop does, which adds the time of its own unwritten trips itself. */
+        const struct lowered_loop *outermost = loop;
+        while (outermost->parent >= 0)
+            outermost = &lower->loop[outermost->parent];
+        *more_s += outermost->times * added_s[l];
     }
     free(added_s);
     double off_s = 0;

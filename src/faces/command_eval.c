@@ -196,8 +196,8 @@ static int run_one(const struct settings *settings, const struct point *point, s
 {
     struct eval eval = {.example.part = part};
     if (open_one(&eval, settings, point, catalog, st) == 0 &&
-        evaluation_open_as(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, &eval.choice,
-                           st) == 0) {
+        evaluation_open(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, &eval.choice, st) ==
+            0) {
         /* the call is checked, so that a spec can follow from it */
         eval.example.out_spec = evaluate_out_spec(&eval.example);
         eval.has_out_spec = settings_text(settings, "out") != NULL;

@@ -28,7 +28,7 @@ static int run_plan(const struct example *example, const struct machine *machine
                     struct status *st)
 {
     struct evaluation evaluation;
-    int code = evaluation_open_as(&evaluation, example, &machine->mesh, plan, choice, st);
+    int code = evaluation_open(&evaluation, example, &machine->mesh, plan, choice, st);
     for (int pace = 0; pace < EXECUTE_PACES && code == 0; pace++) {
         struct execute_options options = {.pace = (enum execute_pace)pace, .seed = (uint64_t)pace};
         code = evaluation_run(&evaluation, &options, st);

@@ -132,13 +132,6 @@ double module_config_number(const struct module *module, int32_t instruction, co
     return NAN;
 }
 
-/* Targets of custom calls that only name memory, views of it or an order, as XLA:TPU prints them. */
-static bool is_no_work(const char *target)
-{
-    return strcmp(target, "\"AllocateBuffer\"") == 0 || strcmp(target, "\"ConcatBitcast\"") == 0 ||
-           strcmp(target, "\"NopReturnToken\"") == 0;
-}
-
 /* The compute type of a kernel: the type of most of its bytes, as operands include tables of groups and
  * offsets. */
 static enum dtype_id kernel_type(const struct module *module, int32_t at)
@@ -160,7 +153,9 @@ static struct cost opaque_cost(const struct module *module, int32_t at)
 {
     double flops = module_config_number(module, at, "flops"),
            bytes = module_config_number(module, at, "bytes");
-    if (is_no_work(module_value(module, at, ATTR_CUSTOM_CALL_TARGET)))
+    const char *target = module_value(module, at, ATTR_CUSTOM_CALL_TARGET);
+    if (strcmp(target, "\"AllocateBuffer\"") == 0 || strcmp(target, "\"ConcatBitcast\"") == 0 ||
+        strcmp(target, "\"NopReturnToken\"") == 0) /* they only name memory, views of it or an order */
         return (struct cost){0};
     if (isnan(bytes))
         bytes = module_config_number(module, at, "bytes_accessed");

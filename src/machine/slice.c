@@ -102,17 +102,11 @@ void slice_free(struct slice *slice)
     slice->chip_frac = NULL;
 }
 
-/* Prints the lengths of axes, "4x4x8"; returns the end of the text. */
-static char *print_lengths(const int len[], int axes, char *text)
-{
-    for (int a = 0; a < axes; a++)
-        text += sprintf(text, a > 0 ? "x%d" : "%d", len[a]);
-    return text;
-}
-
 char *slice_print_shape(const struct slice *slice, char text[static SLICE_TEXT])
 {
-    char *end = print_lengths(slice->span, slice->axes, text);
+    char *end = text;
+    for (int a = 0; a < slice->axes; a++)
+        end += sprintf(end, a > 0 ? "x%d" : "%d", slice->span[a]);
     if (slice->topology && slice->topology != topologies[0])
         snprintf(end, (size_t)(SLICE_TEXT - (end - text)), "_%s", slice->topology->name);
     return text;

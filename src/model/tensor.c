@@ -47,8 +47,7 @@ int tensor_check(const struct tensor *t, const struct axes *axes, const char *na
         if (dim->n % parts)
             return status_fail(
                 st, STATUS_INPUT,
-                "%s: dim %d of %lld does not divide into %d parts over %s; the next size that does "
-                "is %lld",
+                "%s: dim %d of %lld does not divide into %d parts over %s; the next size that does is %lld",
                 name, d, (long long)dim->n, parts, axis_list_print(&dim->shard, axes, list),
                 (long long)((dim->n / parts + 1) * parts));
     }

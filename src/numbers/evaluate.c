@@ -249,15 +249,8 @@ static int build(struct evaluation *e, const struct collective_spec *plan, struc
 }
 
 int evaluation_open(struct evaluation *e, const struct example *example, const struct mesh *mesh,
-                    const struct collective_spec *plan, struct status *st)
-{
-    return evaluation_open_as(e, example, mesh, plan,
-                              &(struct evaluate_choice){.algorithm = ALGORITHM_SCHEDULE}, st);
-}
-
-int evaluation_open_as(struct evaluation *e, const struct example *example, const struct mesh *mesh,
-                       const struct collective_spec *plan, const struct evaluate_choice *choice,
-                       struct status *st)
+                    const struct collective_spec *plan, const struct evaluate_choice *choice,
+                    struct status *st)
 {
     *e = (struct evaluation){.example = example, .mesh = mesh, .choice = *choice};
     program_init(&e->program, mesh->slice);

@@ -57,14 +57,10 @@ struct evaluation {
 /* Shards the input, applies the definition and builds the program, but does not run it. "none" gets a program
  * without ops. Of `plan` only the schedule is used: kind, all_to_all, ties, routes, bytes of an element (0 is
  * 1), set-up, and rings, 1 for one ring through several axes instead of a ring each (0). The rest follows
- * from the example. */
+ * from the example. If XLA's choice is asked for, but unknown or impossible on the groups, the plan is used. */
 int evaluation_open(struct evaluation *evaluation, const struct example *example, const struct mesh *mesh,
-                    const struct collective_spec *plan, struct status *st);
-/* The same with a choice of schedule; if XLA's choice is unknown or cannot be simulated on the groups, the
- * plan is used. */
-int evaluation_open_as(struct evaluation *evaluation, const struct example *example, const struct mesh *mesh,
-                       const struct collective_spec *plan, const struct evaluate_choice *choice,
-                       struct status *st);
+                    const struct collective_spec *plan, const struct evaluate_choice *choice,
+                    struct status *st);
 void evaluation_close(struct evaluation *evaluation);
 
 /* Executes the program, each time from the initial blocks. `options` as for execute(). */

@@ -102,13 +102,6 @@ int budget_run(const struct point *point, const struct program *program, struct 
     return check(point, transfers * transfer_bytes, transfers * transfer_s, smaller_program, st);
 }
 
-/* Does an instruction hold numbers of its own? Other instructions pass on those of their operands. */
-static bool holds_numbers(const struct instruction *instruction)
-{
-    return instruction->opcode != HLO_TUPLE && instruction->opcode != HLO_GET_TUPLE_ELEMENT &&
-           opcode_info(instruction->opcode)->class != CLASS_DONE;
-}
-
 int budget_numbers(const struct point *point, const struct module *module, struct status *st)
 {
     double elements = 0, multiplications = 0, devices = (double)module->partitions * module->replicas;
@@ -119,7 +112,9 @@ int budget_numbers(const struct point *point, const struct module *module, struc
     for (int32_t i = 0; code == 0 && i < module->instructions; i++) {
         const struct instruction *instruction = module_at(module, i);
         multiplications += runs[instruction->computation] * module_cost(module, i).flops / 2;
-        if (instruction->computation == module->entry && holds_numbers(instruction))
+        bool passes_on = instruction->opcode == HLO_TUPLE || instruction->opcode == HLO_GET_TUPLE_ELEMENT ||
+                         opcode_info(instruction->opcode)->class == CLASS_DONE; /* numbers of its operands */
+        if (instruction->computation == module->entry && !passes_on)
             elements += shape_elements(module, instruction->shape);
     }
     free(runs);

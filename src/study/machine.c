@@ -172,13 +172,6 @@ static int read_sizes(const char *mesh, struct axes *axes, struct status *st)
                        mesh);
 }
 
-/* The devices of a chip if the mesh does not say: for modules, and if nothing runs, the number of its cores,
- * else one. */
-static int cores_of(const struct chip *chip, const struct point *point)
-{
-    return !point->work.op || workload_kind(point->work.op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
-}
-
 /* The maximum number: HLO text may be compiled for one or several devices per chip, depending on its device
  * count. */
 static int most_cores_of(const struct chip *chip, const struct point *point)
@@ -193,7 +186,9 @@ static int shape_for_mesh(const struct chip *chip, const struct point *point, ch
 {
     struct axes axes = {0};
     struct box box;
-    int code = read_sizes(point->machine.mesh, &axes, st), cores = cores_of(chip, point);
+    /* If the mesh does not say, devices are cores for modules, and if nothing runs, else chips. */
+    bool by_core = !point->work.op || workload_kind(point->work.op) & (ON_TEXT | ON_MODEL);
+    int code = read_sizes(point->machine.mesh, &axes, st), cores = by_core ? chip->cores : 1;
     int devices = axes_devices(&axes);
     if (code >= 0)
         code = boxes_offered(chip, devices % cores ? devices : devices / cores, &box, st);

@@ -28,14 +28,6 @@ static const char *devices_file(struct module_job *m, const struct point *point,
     return access(m->devices, R_OK) == 0 ? m->devices : NULL;
 }
 
-/* Without a device assignment: as many devices on each chip as fill the slice, if the chip can run in both
- * modes. */
-static int assume_cores(const struct slice *slice, const struct chip *chip, int devices)
-{
-    int cores = placement_cores(slice, devices, chip->cores);
-    return cores > 1 ? cores : placement_cores(slice, devices, chip->tensorcores);
-}
-
 static int place(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
 {
     const struct point *point = job->point;
@@ -48,7 +40,9 @@ static int place(struct module_job *m, const struct job *job, const struct mesh 
                            "--devices and --mesh both say where devices are; leave one of them out");
     const char *file = devices_file(m, point, mesh);
     int code = file ? devices_read(file, slice, &list, st) : 0;
-    list.each = file ? list.each : assume_cores(slice, chip, list.devices);
+    /* Without a device assignment: as many devices on each chip as fill the slice, if the chip can run in both modes. */
+    if (!file && (list.each = placement_cores(slice, list.devices, chip->cores)) <= 1)
+        list.each = placement_cores(slice, list.devices, chip->tensorcores);
     if (code == 0)
         code = placement_init(&m->placement, slice, list.devices, list.each, mesh, list.chip_of, st);
     m->assumed = !file && !mesh && list.devices > 1;
