@@ -94,7 +94,7 @@ for row in ran:
     assert not off, (off, [(row[key], again[key]) for key in off])
 PY
 
-# Random models, all of whose meshes are simulated: what a step takes is not less than its estimate.
+# Random models, all of whose meshes are simulated: what a step takes is not less than its estimate, which is near.
 # On lines a gather and a scatter load different links; groups of every second chip share links, and so have other shares.
 least() { # name, dims of the model, arguments
     local name=$1 dims=$2
@@ -107,6 +107,8 @@ rows = [row for row in csv.DictReader(open(sys.argv[1])) if row["time_s"]]
 assert len(rows) >= 50 and all(row["least_s"] for row in rows), len(rows)
 worst = min(rows, key=lambda row: float(row["time_s"]) / float(row["least_s"]))
 assert float(worst["time_s"]) >= (1 - 1e-9) * float(worst["least_s"]), (worst["slice"], worst["rings"], worst["time_s"], worst["least_s"])
+off = sorted(float(row["time_s"]) / float(row["least_s"]) for row in rows)
+assert off[len(off) // 2] < 1.18, off # the median was 1.04 to 1.17
 PY
 }
 least wide 'layers: 6\nd-model: 1280\nd-ff: 3072\nheads: 8\nkv-heads: 4\nhead-dim: 64\ntokens-per-chip: 2048\n' --chips 16 --slice all --mesh all
