@@ -51,6 +51,9 @@ search loops --prefetch 1 --strategy bidi --tokens-per-chip 2048
 sed -e 's/layers: 80/layers: 6/;s/8192/2048/;s/28672/7168/;s/heads: 64/heads: 16/' workloads/llama-70b.yaml >"$scratch/loops.yaml"
 model=("$scratch/loops.yaml" --chip v5p --chips 16 --mesh all)
 search default --prefetch 0,1 --tokens-per-chip 4096
+# What does not fit one chip may fit the other, and takes another time there.
+model=(workloads/llama-8b.yaml --chip v5e,v5p --chips 16 --mesh all)
+search chips --tokens-per-chip 2048
 
 # Steps of seconds, the best of them as `run` has it.
 "$icisim" sweep workloads/by-hand/llama-70b.yaml --chip v5p --chips 64 --mesh all --top 2 --csv "$scratch/long.csv" >/dev/null 2>&1

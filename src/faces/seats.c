@@ -40,8 +40,8 @@ static int read_sizes(const struct point *point, struct catalog *catalog, struct
 static int by_sizes(const void *a, const void *b)
 {
     const struct seat *left = a, *right = b;
-    int order = strcmp(left->sizes, right->sizes);
-    return order ? order : left->value - right->value;
+    int order = strcmp(left->sizes, right->sizes), chips = strcmp(left->chip, right->chip);
+    return order ? order : chips ? chips : left->value - right->value;
 }
 
 int seats_find(struct seats *seats, const struct grid *grid, struct catalog *catalog, struct status *st)
@@ -59,6 +59,7 @@ int seats_find(struct seats *seats, const struct grid *grid, struct catalog *cat
         grid_point(grid, v * seats->stride, &point);
         code = read_sizes(&point, catalog, &axes, st);
         print_sizes(&axes, seats->seat[v].sizes);
+        seats->seat[v].chip = point.machine.chip;
         seats->seat[v].value = v;
     }
     qsort(seats->seat, (size_t)count, sizeof *seats->seat, by_sizes);
@@ -75,5 +76,6 @@ void seats_free(struct seats *seats)
 
 bool seats_alike(const struct seats *seats, int a, int b)
 {
-    return strcmp(seats->seat[a].sizes, seats->seat[b].sizes) == 0;
+    return strcmp(seats->seat[a].sizes, seats->seat[b].sizes) == 0 &&
+           strcmp(seats->seat[a].chip, seats->seat[b].chip) == 0;
 }
