@@ -52,8 +52,8 @@ struct lower_least {
     struct lower *lower;
     struct program *program;
     int32_t *class_of; /* [program ops]: -1 for ops without a class */
-    struct least_class *class,
-        **heaviest; /* the same by what all their executions take at least, most first */
+    struct least_class *class;
+    struct least_class **heaviest; /* the same, by what all executions take at least, most first */
     int32_t classes, room;
 };
 

@@ -195,16 +195,16 @@ static int run_one(const struct settings *settings, const struct point *point, s
                    int part, FILE *out, struct status *st)
 {
     struct eval eval = {.example.part = part};
+    struct evaluation *evaluation = &eval.evaluation;
     if (open_one(&eval, settings, point, catalog, st) == 0 &&
-        evaluation_open(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, &eval.choice, st) ==
-            0) {
+        evaluation_open(evaluation, &eval.example, &eval.machine.mesh, &eval.plan, &eval.choice, st) == 0) {
         /* the call is checked, so that a spec can follow from it */
         eval.example.out_spec = evaluate_out_spec(&eval.example);
         eval.has_out_spec = settings_text(settings, "out") != NULL;
         if (set(&eval, settings, "out", CASE_OUT_SPEC, st) == 0)
             eval_print(&eval, out, st);
     }
-    evaluation_close(&eval.evaluation);
+    evaluation_close(evaluation);
     case_free(&eval.example);
     machine_close(&eval.machine);
     return st->code;

@@ -78,8 +78,7 @@ struct search {
     int jobs;
     struct ranking *ranking;
     struct least_table table;
-    struct heap
-        promised; /* by the negative: as many of the least estimates as are asked for, the highest first */
+    struct heap promised; /* as many of the least estimates as are asked for, negated, so the highest first */
     struct seats seats;
     struct family *family;
     const struct family **order;         /* the promising first */

@@ -58,12 +58,11 @@ static int read_front(const struct point *point, const struct axes *axes, struct
 {
     struct document document = {0};
     const struct front *front = NULL;
-    struct front_source source = {.point = point,
-                                  .axes = axes,
-                                  .devices = axes_devices(model->like ? &model->like->axes : axes),
-                                  .squares = model->options.squares};
+    struct front_source source = {
+        .point = point, .axes = axes, .devices = axes_devices(model->like ? &model->like->axes : axes)};
     int code = document_load(&document, point->work.file, st), dtype = 0;
     source.root = document.root;
+    source.squares = model->options.squares;
     if (code < 0 || find_front(source.root, &front, st) < 0 || check_keys(source.root, front, st) < 0 ||
         check_options(point, front, st) < 0 || (dtype = dtype_by_name(point->work.dtype, st)) < 0)
         code = st->code;

@@ -249,8 +249,8 @@ static int split_axis(struct transformer *t, int axis, int n, struct status *st)
     const char *name = before.axis[axis].name;
     int rest = before.axis[axis].n / n, code = 0;
     t->axes = (struct axes){0};
-    t->squares =
-        (t->squares & ((2u << axis) - 1)) | t->squares >> axis << (axis + 1); /* both parts have its bit */
+    /* both parts have its bit */
+    t->squares = (t->squares & ((2u << axis) - 1)) | t->squares >> axis << (axis + 1);
     for (int a = 0; a < before.count && code == 0; a++) {
         char part[2][2 * AXIS_NAME];
         snprintf(part[0], sizeof part[0], "%s:(1)%d", name, n);

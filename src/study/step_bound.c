@@ -27,14 +27,27 @@ static bool is_chosen(const struct step_bound *step)
     return strncmp(module_of(step)->step.strategy, "auto:", strlen("auto:")) == 0;
 }
 
+/* The time of the step with the present lengths of its waits. */
+static int run(struct step_bound *step, enum record record, double *time_s, struct status *st)
+{
+    bool again;
+    double more_s = 0;
+    lower_least_set(&step->least);
+    timing_renew(&step->timing);
+    int code = timing_run(&step->timing, record, st);
+    if (code == 0)
+        code = module_job_settle(&step->job, &step->timing.trace, &again, &more_s, st);
+    *time_s = step->timing.trace.total_s + more_s;
+    return code;
+}
+
 /* How often each class is on the path that the time of a run comes from. */
 static void find_slopes(const struct step_bound *step, const struct waits *waits, double took_s,
                         struct step_wait of[])
 {
-    struct cell cell = waits_last(waits, waits_critical_chip(waits));
     for (int32_t c = 0; c < step->least.classes; c++)
         of[c] = (struct step_wait){.wait = step->least.class[c].wait, .took_s = took_s};
-    while (cell.op >= 0) {
+    for (struct cell cell = waits_last(waits, waits_critical_chip(waits)); cell.op >= 0;) {
         const struct op *op = &waits->program->op[cell.op];
         int32_t c = step->least.class_of[cell.op];
         struct cause cause = waits_cause(waits, cell, false);
@@ -45,23 +58,16 @@ static void find_slopes(const struct step_bound *step, const struct waits *waits
 }
 
 /* Runs the step with the present waits, and keeps what it takes and why. */
-static int run(struct step_bound *step, double *time_s, struct status *st)
+static int keep_run(struct step_bound *step, double *time_s, struct status *st)
 {
-    struct timing *timing = &step->timing;
+    const struct timing *timing = &step->timing;
     struct waits waits = {0};
-    bool again;
-    double more_s = 0;
-    lower_least_set(&step->least);
-    timing_renew(timing);
-    int code = timing_run(timing, RECORD_ALL, st);
-    if (code == 0)
-        code = module_job_settle(&step->job, &timing->trace, &again, &more_s, st);
+    int code = run(step, RECORD_ALL, time_s, st);
     if (code == 0)
         code = waits_init(&waits, timing->whole, &timing->fold, &timing->trace, st);
     if (code == 0 && !GROW_BY(step->waited, step->waits, step->wait_room, step->least.classes))
         code = status_nomem(st);
     if (code == 0) {
-        *time_s = timing->trace.total_s + more_s;
         find_slopes(step, &waits, *time_s, step->waited + step->waits);
         step->waits += step->least.classes;
     }
@@ -134,8 +140,8 @@ static int find_bounds(struct step_bound *step, struct status *st)
     step->compute_s = sum_computes_s(&module_of(step)->lower);
     step->sent_s = lower_least_sum_s(&step->least);
     lower_least_bounds(&step->least);
-    int code = run(step, &bound_s, st);
-    step->waits = 0; /* such short waits take more HBM of the computes than any estimate's */
+    /* It is not kept: such short waits take more HBM of the computes than any estimate's. */
+    int code = run(step, RECORD_NONE, &bound_s, st);
     step->bound_s = fmax(is_chosen(step) ? 0 : bound_s, fmax(step->compute_s, step->sent_s));
     return code;
 }
@@ -230,7 +236,7 @@ static int estimate(struct step_bound *step, const struct placement *placement, 
         *estimate_s = compute_s + share * fmax(0, known_s(step) - compute_s);
     }
     if (code == 0 && share > 0 && *estimate_s <= enough_s) {
-        code = run(step, &time_s, st);
+        code = keep_run(step, &time_s, st);
         *estimate_s = compute_s + share * (time_s - compute_s);
     }
     lower_free(&there);

@@ -28,8 +28,8 @@ struct step_bound {
     struct job job;
     struct timing timing;
     struct lower_least least;
-    bool loops;               /* collectives may be loops of permutes, which depend on how rings lie */
-    uint32_t loop_rings;      /* a number for these */
+    bool loops;          /* collectives may be loops of permutes, which depend on how rings and axes lie */
+    uint32_t loop_rings; /* a number for these */
     double compute_s, sent_s; /* all computes; the bytes that leave a chip, over all its links */
     double bound_s;           /* proven lower bound */
     struct step_wait *waited; /* [runs so far with estimates][classes] */
