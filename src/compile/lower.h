@@ -132,10 +132,10 @@ struct lowered_share; /* lower_own.h */
 struct lowered_ops;
 
 /* The share of a model's time that the differences of its layers may add up to, for all that are left out. That is mostly too
- * much: of 49 steps of Llama on 64 to 512 chips that share links unevenly, with gathers 0 to 2 layers ahead, the time was off
- * by 0.004 % in the median and 0.13 % in the worst (with 1e-3, which takes twice as many layers: 0.003 % and 0.12 %). But
- * chips that keep in step may still fall out of it later: 0.19 % has been seen. */
-#define LOWER_OFF_FRAC 2.5e-3
+ * much: of 70 steps of Llama on 32 to 512 chips that share links unevenly, with gathers 1 or 2 layers ahead, the time was off
+ * by 0.003 % in the median, by more than 0.1 % in eight and 0.30 % in the worst (with 2.5e-3, which takes half as long again:
+ * 0.0000, one and 0.27 %). */
+#define LOWER_OFF_FRAC 5e-3
 
 enum { LOWER_ID_MODES = 4 }; /* of enum module_ids */
 struct lower {
