@@ -42,19 +42,29 @@ static bool repeats_twisted(const struct slice *slice, const struct column *colu
     return true;
 }
 
-/* Is the table the same when all chips move `period` places along an axis, where chips that move over the end
- * come back at the start? */
-static bool repeats(const struct slice *slice, const struct column *column, int axis, int period)
+/* Is a line of chips, counted along the axes before this one, within their periods? */
+static bool is_first(const struct slice *slice, int axis, const int period[], int64_t line)
+{
+    bool first = true;
+    for (int a = axis - 1; a >= 0; line /= slice->len[a--])
+        first &= line % slice->len[a] < period[a];
+    return first;
+}
+
+/* Is the table the same when all chips move along an axis by its period, where chips that move over the end come back at
+ * the start? It is known to repeat with the periods of the axes before. */
+static bool repeats(const struct slice *slice, const struct column *column, int axis, const int period[])
 {
     int64_t stride = 1;
     if (slice_is_twisted(slice))
-        return repeats_twisted(slice, column, axis, period);
+        return repeats_twisted(slice, column, axis, period[axis]);
     for (int a = axis + 1; a < SLICE_AXES; a++)
         stride *= slice->len[a];
-    int64_t whole = slice->len[axis] * stride, moved = period * stride;
+    int64_t whole = slice->len[axis] * stride, moved = period[axis] * stride;
     for (int64_t block = 0; block < slice->chips; block += whole)
-        if (!alike(column, block, block + moved, whole - moved) ||
-            !alike(column, block + whole - moved, block, moved))
+        if (is_first(slice, axis, period, block / whole) &&
+            (!alike(column, block, block + moved, whole - moved) ||
+             !alike(column, block + whole - moved, block, moved)))
             return false;
     return true;
 }
@@ -65,10 +75,10 @@ static bool repeats(const struct slice *slice, const struct column *column, int 
 static void widen(const struct slice *slice, const struct column *column, int period[SLICE_AXES])
 {
     for (int a = 0; a < slice->axes; a++) {
-        int p = period[a];
-        while (p < slice->len[a] && (slice->len[a] % p != 0 || !repeats(slice, column, a, p)))
-            p += period[a];
-        period[a] = p;
+        int shortest = period[a];
+        while (period[a] < slice->len[a] &&
+               (slice->len[a] % period[a] != 0 || !repeats(slice, column, a, period)))
+            period[a] += shortest;
     }
 }
 
