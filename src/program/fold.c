@@ -42,17 +42,8 @@ static bool repeats_twisted(const struct slice *slice, const struct column *colu
     return true;
 }
 
-/* Is a line of chips, counted along the axes before this one, within their periods? */
-static bool is_first(const struct slice *slice, int axis, const int period[], int64_t line)
-{
-    bool first = true;
-    for (int a = axis - 1; a >= 0; line /= slice->len[a--])
-        first &= line % slice->len[a] < period[a];
-    return first;
-}
-
 /* Is the table the same when all chips move along an axis by its period, where chips that move over the end come back at
- * the start? It is known to repeat with the periods of the axes before. */
+ * the start? With other axes it is known to repeat along the first one. */
 static bool repeats(const struct slice *slice, const struct column *column, int axis, const int period[])
 {
     int64_t stride = 1;
@@ -61,10 +52,10 @@ static bool repeats(const struct slice *slice, const struct column *column, int 
     for (int a = axis + 1; a < SLICE_AXES; a++)
         stride *= slice->len[a];
     int64_t whole = slice->len[axis] * stride, moved = period[axis] * stride;
-    for (int64_t block = 0; block < slice->chips; block += whole)
-        if (is_first(slice, axis, period, block / whole) &&
-            (!alike(column, block, block + moved, whole - moved) ||
-             !alike(column, block + whole - moved, block, moved)))
+    int64_t chips = axis > 0 ? slice->chips / slice->len[0] * period[0] : slice->chips;
+    for (int64_t block = 0; block < chips; block += whole)
+        if (!alike(column, block, block + moved, whole - moved) ||
+            !alike(column, block + whole - moved, block, moved))
             return false;
     return true;
 }
@@ -86,18 +77,17 @@ static void widen(const struct slice *slice, const struct column *column, int pe
  * tables are checked only once. */
 struct seen {
     bool *mask;                    /* [masks] */
-    int32_t *by_index, *by_amount; /* [index_tables], [amount_tables]: index of a mask, NOBODY at first */
+    int32_t *by_index, *by_amount; /* [index_tables], [amount_tables]: `where` of that op + 2; 0 at first */
 };
-enum { NOBODY = -2 };
 
 /* Widens the periods for a table that an op reads under the mask `where`, unless the last op that read it had
  * the same mask. */
 static void widen_seen(const struct program *program, struct column column, int32_t where, int32_t *seen_by,
                        int period[SLICE_AXES])
 {
-    if (*seen_by == where)
+    if (*seen_by == where + 2)
         return;
-    *seen_by = where;
+    *seen_by = where + 2;
     column.mask = where == WHERE_ALL ? NULL : program->mask[where];
     widen(program->slice, &column, period);
 }
@@ -128,15 +118,9 @@ static bool folds(const struct fold *fold)
 static bool seen_init(struct seen *seen, const struct program *program)
 {
     seen->mask = calloc((size_t)program->masks + 1, sizeof *seen->mask);
-    seen->by_index = malloc(((size_t)program->index_tables + 1) * sizeof *seen->by_index);
-    seen->by_amount = malloc(((size_t)program->amount_tables + 1) * sizeof *seen->by_amount);
-    if (!seen->mask || !seen->by_index || !seen->by_amount)
-        return false;
-    for (int32_t t = 0; t < program->index_tables; t++)
-        seen->by_index[t] = NOBODY;
-    for (int32_t t = 0; t < program->amount_tables; t++)
-        seen->by_amount[t] = NOBODY;
-    return true;
+    seen->by_index = calloc((size_t)program->index_tables + 1, sizeof *seen->by_index);
+    seen->by_amount = calloc((size_t)program->amount_tables + 1, sizeof *seen->by_amount);
+    return seen->mask && seen->by_index && seen->by_amount;
 }
 
 /* The properties of a link apart from its place; a dead link has no bandwidth. */
