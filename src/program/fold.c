@@ -33,30 +33,25 @@ static bool alike(const struct column *column, int64_t from, int64_t to, int64_t
     return true;
 }
 
-/* The same chip by chip, for a twisted torus, where a chip that moves over an end lands on another line. */
-static bool repeats_twisted(const struct slice *slice, const struct column *column, int axis, int period)
-{
-    for (int chip = 0; chip < slice->chips; chip++)
-        if (!alike(column, chip, slice_moved(slice, chip, axis, period), 1))
-            return false;
-    return true;
-}
-
 /* Is the table the same when all chips move along an axis by its period, where chips that move over the end come back at
- * the start? With other axes it is known to repeat along the first one. */
+ * the start, on a twisted torus of another line? With other axes it is known to repeat along the first one. */
 static bool repeats(const struct slice *slice, const struct column *column, int axis, const int period[])
 {
-    int64_t stride = 1;
-    if (slice_is_twisted(slice))
-        return repeats_twisted(slice, column, axis, period[axis]);
+    int64_t stride = 1, chips = axis > 0 ? slice->chips / slice->len[0] * period[0] : slice->chips;
     for (int a = axis + 1; a < SLICE_AXES; a++)
         stride *= slice->len[a];
     int64_t whole = slice->len[axis] * stride, moved = period[axis] * stride;
-    int64_t chips = axis > 0 ? slice->chips / slice->len[0] * period[0] : slice->chips;
-    for (int64_t block = 0; block < chips; block += whole)
-        if (!alike(column, block, block + moved, whole - moved) ||
-            !alike(column, block + whole - moved, block, moved))
+    bool twisted = slice_is_twisted(slice);
+    int64_t each = twisted ? 1 : moved;
+    for (int64_t end = whole; end <= chips; end += whole) {
+        if (!alike(column, end - whole, end - whole + moved, whole - moved))
             return false;
+        for (int64_t chip = end - moved; chip < end; chip += each) {
+            int64_t to = twisted ? slice_moved(slice, (int)chip, axis, period[axis]) : end - whole;
+            if (!alike(column, chip, to, each))
+                return false;
+        }
+    }
     return true;
 }
 
