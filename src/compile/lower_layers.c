@@ -147,8 +147,8 @@ static double most_apart_s(const struct lower *lower, const struct trace *trace,
     return most_s;
 }
 
-/* Has every op issued before the compared turns ended by the end of the turn? A longer one would not move
- * with the turns, nor would ops that wait for it. */
+/* Has every op issued before the compared turns ended by the end of the turn? A longer one would not move with the turns, nor
+ * would ops that wait for it. Where computes take no time, updates of weights end at once, and so do the missing ones. */
 static bool nothing_outlasts(const struct lower *lower, const struct trace *trace, int32_t turn)
 {
     double until_s = end_s(lower, trace, turn) + 1e-14 * trace->total_s;
@@ -186,7 +186,7 @@ bool lower_layers_settle(const struct lower *lower, const struct trace *trace, d
             *more_s += lower->turn[t].more * moved_s;
         if (!lower->turn[t].last || lower->turn[t].first_op == end_of(lower, t))
             continue;
-        steady = steady && nothing_outlasts(lower, trace, t);
+        steady = steady && (moved_s <= 0 || nothing_outlasts(lower, trace, t));
         double most_s = most_apart_s(lower, trace, t, 1, moved_s);
         if (most_s <= 1e-11 * fabs(moved_s) + 1e-14 * trace->total_s)
             continue;
