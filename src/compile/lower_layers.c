@@ -187,10 +187,11 @@ bool lower_layers_settle(const struct lower *lower, const struct trace *trace, d
         if (!lower->turn[t].last || lower->turn[t].first_op == end_of(lower, t))
             continue;
         steady = steady && (moved_s <= 0 || nothing_outlasts(lower, trace, t));
-        double most_s = most_apart_s(lower, trace, t, 1, moved_s);
-        if (most_s <= 1e-11 * fabs(moved_s) + 1e-14 * trace->total_s)
+        double most_s = most_apart_s(lower, trace, t, 1, moved_s), drift_s = most_s;
+        double all_s = end_s(lower, trace, t) - end_s(lower, trace, t - stand);
+        double last_off_s = stand > 1 ? fabs(all_s / stand - moved_s) : 0; /* from the mean */
+        if (fmax(most_s, last_off_s) <= 1e-11 * fabs(moved_s) + 1e-14 * trace->total_s)
             continue;
-        double all_s = end_s(lower, trace, t) - end_s(lower, trace, t - stand), drift_s = most_s;
         if (stand > 1)
             drift_s = most_apart_s(lower, trace, t, stand, all_s) / stand;
         steady = steady && (stand > 1 || drift_s <= ALIKE_FRAC * moved_s);
