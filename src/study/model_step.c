@@ -116,8 +116,7 @@ static bool as_xla(const struct model_step *step)
            step->point->schedule.prefetch == 0;
 }
 
-/* Does a scatter over all of it become an all-reduce? On three axes, and on equal ones, as in topologies/xla/. */
-static bool sums_whole(const struct slice *slice)
+bool model_step_sums_whole(const struct slice *slice)
 {
     int len[SLICE_AXES], axes = 0;
     for (int a = 0; a < slice->axes; a++)
@@ -132,7 +131,7 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     *step = (struct model_step){.point = point, .mesh = mesh};
     struct model_options own = options ? *options : (struct model_options){0};
     int code = read_strategy(step, st);
-    own.sums_whole = mesh->slice && sums_whole(mesh->slice);
+    own.sums_whole = mesh->slice && model_step_sums_whole(mesh->slice);
     own.whole_by_xla = point->schedule.prefetch == 0;
     own.loop_columns = as_xla(step) ? own.loop_columns : 0;
     for (int a = 0; a < mesh->axes.count && a < AXES_MAX; a++)

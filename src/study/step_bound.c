@@ -101,13 +101,14 @@ static int add_ring(const struct mesh *mesh, const char *axes, uint32_t *rings, 
     return code;
 }
 
-/* Finds a number for what the step's loops depend on: rings, and axes on squares of devices, as they lie on a mesh. */
+/* Finds a number for what the step's loops and sums depend on: the slice, rings, and axes on squares of devices, as they lie on a
+ * mesh. */
 static int find_rings(const struct step_bound *step, const struct mesh *mesh, uint32_t *rings,
                       struct status *st)
 {
     const struct model_step *own = &module_of(step)->step;
     int code = 0;
-    *rings = 0;
+    *rings = model_step_sums_whole(mesh->slice);
     for (int a = 0; a < mesh->axes.count && own->model.options.loop_columns > 0; a++)
         if (mesh_layout_is_square(&mesh->layout, a))
             *rings += lookup_hash(1, mesh->axes.axis[a].name, strlen(mesh->axes.axis[a].name));
