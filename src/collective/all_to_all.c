@@ -117,7 +117,7 @@ static int find_routes(struct direct *d, int from, int to, int32_t route[])
 static const struct ways *find_ways(struct direct *d, int from, int to)
 {
     const struct slice *slice = d->walk->program->slice;
-    bool alike = !slice->link && !slice_is_twisted(slice);
+    bool alike = !slice->link;
     int64_t at = alike ? 0 : from;
     for (int a = 0; a < slice->axes && alike; a++)
         at = at * 2 * slice->len[a] + slice->len[a] + slice_coord(slice, to, a) - slice_coord(slice, from, a);
