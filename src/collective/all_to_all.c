@@ -117,13 +117,11 @@ static int find_routes(struct direct *d, int from, int to, int32_t route[])
 static const struct ways *find_ways(struct direct *d, int from, int to)
 {
     const struct slice *slice = d->walk->program->slice;
-    bool alike = !slice->link;
-    int64_t at = alike ? 0 : from;
-    for (int a = 0; a < slice->axes && alike; a++)
-        at = at * 2 * slice->len[a] + slice->len[a] + slice_coord(slice, to, a) - slice_coord(slice, from, a);
-    if (!alike || d->apart[at].count == 0)
-        d->apart[at].count = find_routes(d, from, to, d->apart[at].route);
-    return &d->apart[at];
+    int64_t middle = (int64_t)slice->chips << (SLICE_AXES - 1);
+    struct ways *ways = &d->apart[slice->link ? from : middle + d->place[to] - d->place[from]];
+    if (slice->link || ways->count == 0)
+        ways->count = find_routes(d, from, to, ways->route);
+    return ways;
 }
 
 void direct_find_routes(struct direct *d)
@@ -210,6 +208,7 @@ static void direct_free(struct direct *d)
 {
     for (int r = 0; r <= COLLECTIVE_RINGS; r++)
         free(d->to[r]);
+    free(d->place);
     free(d->apart);
     free(d->ways);
     free(d->route);
@@ -219,12 +218,14 @@ static void direct_free(struct direct *d)
 static int direct_init(struct direct *d, struct walk *walk, bool one_for_all, int32_t before,
                        struct status *st)
 {
-    size_t chips = (size_t)walk->program->slice->chips;
+    const struct slice *slice = walk->program->slice;
+    size_t chips = (size_t)slice->chips;
     *d = (struct direct){.walk = walk, .before = before};
     d->looked_at = one_for_all && is_alike(walk) ? 1 : (int)chips;
     bool all = true;
     for (int r = 0; r <= walk->rings; r++)
         all &= (d->to[r] = malloc(chips * sizeof *d->to[r])) != NULL;
+    all &= (d->place = calloc(chips, sizeof *d->place)) != NULL;
     all &= (d->apart = calloc(chips << SLICE_AXES, sizeof *d->apart)) != NULL;
     all &= (d->ways = calloc(chips, sizeof *d->ways)) != NULL;
     all &= (d->mask = calloc(chips, 1)) != NULL;
@@ -233,9 +234,11 @@ static int direct_init(struct direct *d, struct walk *walk, bool one_for_all, in
         direct_free(d);
         return status_nomem(st);
     }
-    for (int chip = 0; chip < (int)chips; chip++)
-        d->to[0][chip] =
-            walk->rings == 0 || ring_position(walk->ring[0], walk->program->slice, chip) >= 0 ? chip : -1;
+    for (int chip = 0; chip < (int)chips; chip++) {
+        d->to[0][chip] = walk->rings == 0 || ring_position(walk->ring[0], slice, chip) >= 0 ? chip : -1;
+        for (int a = 0; a < slice->axes; a++)
+            d->place[chip] = d->place[chip] * 2 * slice->len[a] + slice_coord(slice, chip, a);
+    }
     find_parts(d);
     return 0;
 }

@@ -26,7 +26,8 @@ struct direct {
     int dims, part[SLICE_AXES]; /* dims of 2 and 3 that cut a block into parts for any number of routes */
     struct collective_buffers buffer;
     double bytes;             /* of a block, if all are equal */
-    struct ways *apart;       /* [chips * 2^SLICE_AXES]: by distance, if that says it all, else by chip */
+    int64_t *place;           /* [chips] whose differences say how far apart two chips are on each axis */
+    struct ways *apart;       /* [chips * 2^SLICE_AXES]: by that, if it says it all, else by chip */
     const struct ways **ways; /* [chips]: of that; NULL: the chip sends nothing */
     int32_t *route;           /* scratch [chips] */
     uint8_t *mask;            /* scratch [chips] */

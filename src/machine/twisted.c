@@ -95,20 +95,22 @@ static int routes(const struct slice *slice, int from, int to,
 {
     static const int over[] = {0, 1, -1};
     unsigned ends = short_axes(slice);
-    int least = slice->chips, count = 0;
+    int least = slice->chips, count = 0, places[SLICE_AXES];
     if (!ends)
         return topology_torus.routes(slice, from, to, minimal);
+    for (int a = 0; a < SLICE_AXES; a++)
+        places[a] = slice_coord(slice, to, a) - slice_coord(slice, from, a);
     for (int turn = 0; turn < (__builtin_popcount(ends) == 2 ? 9 : 3); turn++) {
         int way[SLICE_AXES][2], ways[SLICE_AXES], turns = turn % 3 != 0, rest = turn;
         turns += turn / 3 != 0;
         for (int a = 0; a < SLICE_AXES; a++) {
-            int places = slice_coord(slice, to, a) - slice_coord(slice, from, a), len = slice->len[a];
+            int len = slice->len[a];
             ways[a] = 1;
             if (ends >> a & 1) {
-                way[a][0] = places + over[rest % 3] * len;
+                way[a][0] = places[a] + over[rest % 3] * len;
                 rest /= 3;
             } else {
-                ways[a] = ways_along(len, places + turns * (len / 2), way[a]);
+                ways[a] = ways_along(len, places[a] + turns * (len / 2), way[a]);
             }
         }
         for (int i = 0; i < ways[0] * ways[1] * ways[2]; i++)
