@@ -15,7 +15,7 @@ struct exchange {
     const struct module *from;
     const struct computation *entry;
     struct step *step; /* [instructions of the entry] */
-    bool gathers;      /* all-gathers, and not all-to-alls */
+    int gathers;       /* all-gathers, and not all-to-alls; 2: of the forward pass */
 };
 
 static struct step *step_of(const struct exchange *e, int32_t at)
@@ -26,7 +26,7 @@ static struct step *step_of(const struct exchange *e, int32_t at)
 static bool exchanges(const struct exchange *e, int32_t at)
 {
     enum opcode opcode = module_at(e->from, at)->opcode;
-    return e->gathers ? opcode == HLO_ALL_GATHER
+    return e->gathers ? opcode == HLO_ALL_GATHER && !(e->gathers > 1 && module_is_backward(e->from, at))
                       : opcode == HLO_ALL_TO_ALL || opcode == HLO_RAGGED_ALL_TO_ALL;
 }
 

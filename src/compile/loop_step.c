@@ -248,7 +248,7 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
 {
     struct module *module = o->b.module;
     char axes[TALLY_AXES], issue[TALLY_AXES + sizeof "data\",over=\""] = "data";
-    bool waits = o->options->waits;
+    bool waits = o->options->waits || (o->options->crowded && module_is_backward(o->from, loop->collective));
     int32_t shape = module_at(module, value)->shape, flag = loop_scalar_shape(o, DTYPE_U32);
     if (!waits) /* operand, result, and two flags */
         shape = module_tuple(module, (int32_t[]){shape, shape, flag, flag}, 4);
@@ -268,7 +268,7 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
 int32_t loop_arrived(struct overlap *o, int32_t start)
 {
     struct module *module = o->b.module;
-    if (o->options->waits)
+    if (module_at(module, start)->opcode == HLO_COLLECTIVE_PERMUTE)
         return start;
     int32_t shape = module_at(module, module_operand(module, start, 0))->shape;
     return module_add(module, HLO_COLLECTIVE_PERMUTE_DONE, NULL, shape, &start, 1);

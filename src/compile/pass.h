@@ -77,8 +77,8 @@ int pass_on_sparse_core(const struct module *in, struct module *out, struct stat
 
 /* Splits all-to-alls of the entry, ragged or not, into a start and a done: the start stands where its operands are available, but
  * not before its layer and phase begin, the done at the first use. Over the same groups they run in the order of their starts, so
- * that one chunk of an exchange is sent while another is multiplied. With `gathers` all-gathers instead: the first of a layer and
- * phase at its place, each other one no earlier than the one before, so that it goes on beside what uses that, as in XLA's async
+ * that one chunk of an exchange is sent while another is multiplied. With `gathers` all-gathers instead, with 2 of the forward pass:
+ * the first of a layer and phase at its place, each other one no earlier than the one before, so that it goes on beside what uses that, as in XLA's async
  * collective fusions on v5e. */
 int pass_exchange(const struct module *in, int gathers, struct module *out, struct status *st);
 
@@ -103,7 +103,8 @@ struct overlap_options {
     bool xla_loops;
     double columns;    /* only loops that pay for these (overlap_pays()) */
     double vmem_bytes; /* what arrays may have there */
-    bool waits;        /* permutes are not asynchronous */
+    bool waits;        /* permutes are not asynchronous ... */
+    bool crowded;      /* ... in the backward pass */
 };
 
 /* Writes matmuls and the collectives beside them as unrolled loops: a gather whose users are all matmuls, a scatter or

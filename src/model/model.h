@@ -104,6 +104,7 @@ struct model_options {
     /* Experts' buffers have as many rows as come, instead of room for all that might: for times. */
     bool rows_that_come;
     double hbm_bytes;    /* what a program may have of each device; 0: not known, and everything fits */
+    double full_bytes;   /* above these XLA's scheduler overlaps less; 0: not known */
     double vmem_bytes;   /* what arrays may have of its VMEM; 0: none lies there */
     int64_t softmax_row; /* rows of so many scores are whole in the product that makes them */
     bool sums_whole;     /* XLA all-reduces what it would scatter over all of this slice */

@@ -122,7 +122,7 @@ bool model_step_sums_whole(const struct slice *slice)
     for (int a = 0; a < slice->axes; a++)
         if (slice->len[a] > 1)
             len[axes++] = slice->len[a];
-    return axes != 2 || len[0] == len[1];
+    return slice->chips > 4 && (axes != 2 || len[0] == len[1]);
 }
 
 int model_step_open(struct model_step *step, const struct point *point, const struct model_options *options,
@@ -219,6 +219,13 @@ static bool has_windowed(const struct model_step *step)
     return as_xla(step) && (step->model.windowed[0][0] || step->model.windowed[1][0]);
 }
 
+/* Does XLA's scheduler have the backward pass, where most memory is taken, wait for its collectives, so that less is taken? */
+static bool is_crowded(const struct model_step *step)
+{
+    return as_xla(step) && step->model.options.full_bytes > 0 &&
+           model_memory_bytes(&step->model.size, step->model.remat) > step->model.options.full_bytes;
+}
+
 static enum overlap_way way_of(void *context, const struct module *module, int32_t collective, bool contracts)
 {
     const struct model_step *step = context;
@@ -251,7 +258,8 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         .xla_loops = point->schedule.loop == LOOP_XLA || has_windowed(step),
         .columns = has_windowed(step) ? step->model.options.loop_columns : 0,
         .vmem_bytes = step->model.options.vmem_bytes,
-        .waits = step->model.options.permutes_wait && has_windowed(step)};
+        .waits = step->model.options.permutes_wait && has_windowed(step),
+        .crowded = is_crowded(step)};
     const struct model_experts *experts = step->model.experts;
     bool all = point->schedule.async == ASYNC_ALL;
     bool early = step->model.combines_sums && step->model.options.gathers_early && as_xla(step);
@@ -265,7 +273,7 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         {ahead > 0, .with = pass_postpone, ahead},
         {code == 0 && all && step->of_chain && has_loops(module), .pass = pass_by_data},
         {all && experts && experts->chunks > 1, .with = pass_exchange, false},
-        {all && early, .with = pass_exchange, true},
+        {all && early, .with = pass_exchange, 1 + options.crowded},
     };
     return code < 0 ? code : go_on(module, rows, sizeof rows / sizeof *rows, st);
 }

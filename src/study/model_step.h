@@ -45,7 +45,8 @@ struct model_step_timer {
 /* Is instruction `at` a collective of this kind that comes after a product of which no operand is gathered? */
 bool model_step_ends_in(const struct module *base, int32_t at, enum opcode opcode);
 
-/* Does a scatter over all of a slice become an all-reduce? On three axes, and on equal ones, as in topologies/xla/. */
+/* Does a scatter over all of a slice become an all-reduce? On three axes, and on equal ones of five chips or more, as in
+ * topologies/xla/. */
 bool model_step_sums_whole(const struct slice *slice);
 
 /* The base of a model for all strategies: after recomputation and fusion. */
