@@ -279,7 +279,8 @@ enum { LOOP_DEVICES = 32 };
 
 bool transformer_has_loops(const struct transformer *t)
 {
-    return axis_list_size(&t->fsdp, &t->axes) <= LOOP_DEVICES && axis_list_size(&t->dp, &t->axes) == 1;
+    return axis_list_size(&t->fsdp, &t->axes) <= LOOP_DEVICES && axis_list_size(&t->dp, &t->axes) == 1 &&
+           !(axis_list_set(&t->fsdp) & t->squares);
 }
 
 /* As XLA does. Its partitioner writes gathers and scatters beside a product as loops of permutes, one for each device,
