@@ -110,14 +110,6 @@ static bool folds(const struct fold *fold)
     return memcmp(fold->period, fold->span, sizeof fold->period) != 0;
 }
 
-static bool seen_init(struct seen *seen, const struct program *program)
-{
-    seen->mask = calloc((size_t)program->masks + 1, sizeof *seen->mask);
-    seen->by_index = calloc((size_t)program->index_tables + 1, sizeof *seen->by_index);
-    seen->by_amount = calloc((size_t)program->amount_tables + 1, sizeof *seen->by_amount);
-    return seen->mask && seen->by_index && seen->by_amount;
-}
-
 /* The properties of a link apart from its place; a dead link has no bandwidth. */
 struct face {
     double bandwidth_Bps, latency_s;
@@ -152,8 +144,10 @@ static int find_periods(struct fold *fold, const struct program *program, struct
         return st->code;
     if (slice->chip_frac)
         widen(slice, &(struct column){slice->chip_frac, sizeof *slice->chip_frac, NULL}, fold->period);
-    struct seen seen;
-    bool room = seen_init(&seen, program);
+    struct seen seen = {.mask = calloc((size_t)program->masks + 1, sizeof *seen.mask),
+                        .by_index = calloc((size_t)program->index_tables + 1, sizeof *seen.by_index),
+                        .by_amount = calloc((size_t)program->amount_tables + 1, sizeof *seen.by_amount)};
+    bool room = seen.mask && seen.by_index && seen.by_amount;
     for (int32_t o = 0; o < program->ops && room && folds(fold); o++)
         widen_for(program, &program->op[o], &seen, fold->period);
     free(seen.mask);

@@ -145,13 +145,6 @@ void program_wait(struct program *program, int32_t op)
     program_after(program, op, AFTER_DONE);
 }
 
-/* Does the program still hold this many followers of the last op from before the rewind? */
-static bool has_followers(const struct program *program, int32_t followers)
-{
-    return followers > 0 && program->followers_before == followers && !program->differs &&
-           program->op[program->ops].first_after == program->afters;
-}
-
 static void keep_followers(struct program *program, int32_t followers)
 {
     struct op *first = &program->op[program->ops - 1], *last = first + followers;
@@ -166,7 +159,9 @@ int32_t program_follow(struct program *program, int32_t followers)
     int32_t first = program->ops - 1;
     if (program->error || first < 0)
         return program_fault(program, STATUS_CHECK);
-    bool keeps = has_followers(program, followers);
+    /* Does the program still hold as many of the last op from before the rewind? */
+    bool keeps = followers > 0 && program->followers_before == followers && !program->differs &&
+                 program->op[program->ops].first_after == program->afters;
     if (keeps)
         keep_followers(program, followers);
     for (int32_t i = 0; i < followers && !keeps; i++) {
