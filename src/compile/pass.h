@@ -78,8 +78,8 @@ int pass_on_sparse_core(const struct module *in, struct module *out, struct stat
 /* Splits all-to-alls of the entry, ragged or not, into a start and a done: the start stands where its operands are available, but
  * not before its layer and phase begin, the done at the first use. Over the same groups they run in the order of their starts, so
  * that one chunk of an exchange is sent while another is multiplied. With `gathers` all-gathers instead, with 2 of the forward pass:
- * the first of a layer and phase at its place, each other one no earlier than the one before, so that it goes on beside what uses that, as in XLA's async
- * collective fusions on v5e. */
+ * the first of a layer and phase at its place, each other one no earlier than the one before, so that it goes on beside what uses
+ * that, as in XLA's async collective fusions on v5e. */
 int pass_exchange(const struct module *in, int gathers, struct module *out, struct status *st);
 
 /* How the collective beside a matmul is decomposed into permutes of pieces, so that the product of one piece overlaps

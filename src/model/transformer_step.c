@@ -284,12 +284,12 @@ bool transformer_has_loops(const struct transformer *t)
 }
 
 /* As XLA does. Its partitioner writes gathers and scatters beside a product as loops of permutes, one for each device,
- * if these are 32 or fewer and both operands are cut over the same ones: not over fsdp, if tokens are also cut over dp.
- * If weights are also cut over tp, only those are gathered in loops whose gathered dim the product contracts, and none again.
- * Other weights are gathered by single collectives; their gradients are all-reduced whole and sliced if fsdp is all of a slice that
- * allows it (sums_whole), else reduce-scattered. Sums of activations over tp are loops, too, and their gathers if tp is all of the
- * mesh; none over four devices that lie two by two. Of all these only those are written that pay (overlap_pays()): so it was in all
- * of 19 programs with tp on v4, v5e, v5p and v6e. */
+ * if these are 32 or fewer and both operands are cut over the same ones: not over fsdp, if tokens are also cut over dp; nor over
+ * four devices that lie two by two. If weights are also cut over tp, only those are gathered in loops whose gathered dim the
+ * product contracts, and none again. Other weights are gathered by single collectives; their gradients are all-reduced whole and
+ * sliced if fsdp is all of a slice that allows it (sums_whole), else reduce-scattered. Sums of activations over tp are loops, too,
+ * and their gathers if tp is all of the mesh. Of all these only those are written that pay (overlap_pays()): so it was in all of 19
+ * programs with tp on v4, v5e, v5p and v6e. */
 static void choose_sums(struct transformer_step *s)
 {
     const struct transformer *t = s->t;
