@@ -36,7 +36,7 @@ static void make_turns(const struct collective_spec *spec, const struct slice *s
     int n[COLLECTIVE_RINGS];
     collective_turns(spec, slice, 0, n);
     for (int m = 0; m < COLLECTIVE_RINGS; m++)
-        turn[m] = (struct ring){.n = n[m], .closed = true, .edge_links = 1, .closing_links = 1, .overlap = 1};
+        turn[m] = ring_ideal(n[m]);
 }
 
 struct share_costs share_costs_of(const struct collective *collective, const struct slice *slice,

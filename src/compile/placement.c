@@ -65,15 +65,14 @@ static int box_init(struct box *box, const struct slice *slice, struct status *s
 }
 
 /* Finds the coordinates of a group's chips along an axis. */
-static void bound(const struct placement *placement, const int member[], int n, int axis, struct box *box)
+static void bound(const struct slice *slice, const int32_t chip[], int n, int axis, struct box *box)
 {
-    const struct slice *slice = placement->slice;
     int *seen = box->offset[axis], len = 0, low = 0, step = 1, whole = slice->len[axis];
     for (int a = axis + 1; a < SLICE_AXES; a++)
         step *= slice->len[a];
     memset(seen, 0, (size_t)whole * sizeof *seen);
     for (int i = 0; i < n; i++)
-        seen[placement->chip_of[member[i]] / step % whole] = 1;
+        seen[chip[i] / step % whole] = 1;
     for (int c = 0; c < whole; c++) {
         if (!seen[c])
             continue;
@@ -84,11 +83,11 @@ static void bound(const struct placement *placement, const int member[], int n, 
 }
 
 /* Is a group the product of its coordinates? It is if the numbers of chips are equal. */
-static bool bound_all(const struct placement *placement, const int member[], int n, struct box *box)
+static bool bound_all(const struct slice *slice, const int32_t chip[], int n, struct box *box)
 {
     int64_t chips = 1;
     for (int a = 0; a < SLICE_AXES; a++) {
-        bound(placement, member, n, a, box);
+        bound(slice, chip, n, a, box);
         chips *= box->len[a];
     }
     return chips == n;
@@ -103,18 +102,19 @@ static bool same_shape(const struct box *a, const struct box *b)
     return true;
 }
 
-/* Do all groups have the same shape? `box` becomes that of the first. Returns 1, 0 or a negative code. */
-static int find_box(const struct placement *placement, const struct groups *groups, struct box *box,
-                    struct status *st)
+/* Do all groups of chips have the same shape? `box` becomes that of the first. Returns 1, 0 or a negative code. */
+static int find_box(const struct slice *slice, const struct groups *chips, struct box *box, struct status *st)
 {
     struct box other;
-    if (box_init(&other, placement->slice, st) < 0)
+    int n = chips->size;
+    if (box_init(&other, slice, st) < 0)
         return st->code;
-    bool is_box = true;
-    for (int g = 0; g < groups->count && is_box; g++) {
-        const int *member = groups->member + (size_t)g * (size_t)groups->size;
-        is_box = bound_all(placement, member, groups->size, g == 0 ? box : &other) &&
-                 (g == 0 || same_shape(box, &other));
+    bool is_box = bound_all(slice, chips->member, n, box);
+    struct extent extent = slice_extent(slice, chips->member, n);
+    for (int g = 1; g < chips->count && is_box; g++) {
+        const int *group = chips->member + (size_t)g * (size_t)n;
+        is_box = slice_is_moved(slice, chips->member, group, n, &extent) ||
+                 (bound_all(slice, group, n, &other) && same_shape(box, &other));
     }
     box_free(&other);
     return is_box;
@@ -122,27 +122,24 @@ static int find_box(const struct placement *placement, const struct groups *grou
 
 /* Lists the lines of all boxes along an axis, each line from its lowest coordinate up. Boxes of one shape may lie
  * anywhere, so a line starts at the lowest coordinate of its own box. */
-static void list_lines(const struct placement *placement, const struct groups *groups, const struct box *box,
-                       int axis, int32_t chip[])
+static void list_lines(const struct slice *slice, const struct groups *chips, const struct box *box, int axis,
+                       int32_t line[])
 {
-    const struct slice *slice = placement->slice;
-    int at = 0;
-    for (int g = 0; g < groups->count; g++) {
-        const int *member = groups->member + (size_t)g * (size_t)groups->size;
-        int low = slice->len[axis];
-        for (int i = 0; i < groups->size; i++) {
-            int c = slice_coord(slice, placement->chip_of[member[i]], axis);
+    for (int g = 0; g < chips->count; g++) {
+        const int *group = chips->member + (size_t)g * (size_t)chips->size;
+        int low = slice->len[axis], coord[SLICE_AXES];
+        for (int i = 0; i < chips->size; i++) {
+            int c = slice_coord(slice, group[i], axis);
             low = c < low ? c : low;
         }
-        for (int i = 0; i < groups->size; i++) {
-            int first = placement->chip_of[member[i]], coord[SLICE_AXES];
-            if (slice_coord(slice, first, axis) != low)
+        for (int i = 0; i < chips->size; i++) {
+            if (slice_coord(slice, group[i], axis) != low)
                 continue;
             for (int a = 0; a < slice->axes; a++)
-                coord[a] = slice_coord(slice, first, a);
+                coord[a] = slice_coord(slice, group[i], a);
             for (int k = 0; k < box->len[axis]; k++) {
                 coord[axis] = low + box->offset[axis][k];
-                chip[at++] = slice_chip(slice, coord);
+                *line++ = slice_chip(slice, coord);
             }
         }
     }
@@ -173,32 +170,34 @@ static void print_ring(struct layout *layout, const struct box *box, int axis)
         snprintf(layout->text + n, sizeof layout->text - n, " to %d", most);
 }
 
-static int ring_on_axis(struct layout *layout, const struct placement *placement, const struct groups *groups,
-                        const struct box *box, int axis, int32_t chip[], struct status *st)
+static int ring_on_axis(struct layout *layout, const struct slice *slice, const struct groups *chips,
+                        const struct box *box, int axis, struct status *st)
 {
-    const struct slice *slice = placement->slice;
     struct ring *ring = &layout->ring[layout->rings];
-    int n = box->len[axis];
-    if (n == slice->len[axis] && groups->count * groups->size == slice->chips) {
+    int n = box->len[axis], listed = chips->count * chips->size;
+    if (n == slice->len[axis] && listed == slice->chips)
         return ring_of_axis(ring, slice, axis, st);
-    }
-    list_lines(placement, groups, box, axis, chip);
-    return ring_of_groups(ring, slice, chip, groups->count * groups->size / n, n, st);
+    int32_t *line = malloc((size_t)listed * sizeof *line);
+    if (!line)
+        return status_nomem(st);
+    list_lines(slice, chips, box, axis, line);
+    int code = ring_of_groups(ring, slice, line, listed / n, n, st);
+    free(line);
+    return code;
 }
 
-static int walk_box(struct layout *layout, const struct placement *placement, const struct groups *groups,
-                    const struct box *box, int32_t chip[], struct status *st)
+static int walk_box(struct layout *layout, const struct slice *slice, const struct groups *chips,
+                    const struct box *box, struct status *st)
 {
-    const struct slice *slice = placement->slice;
     const int *len = box->len;
     size_t n =
-        (size_t)snprintf(layout->text, sizeof layout->text, "%s of ", groups->count > 1 ? "boxes" : "box");
+        (size_t)snprintf(layout->text, sizeof layout->text, "%s of ", chips->count > 1 ? "boxes" : "box");
     for (int a = 0; a < slice->axes; a++)
         n += (size_t)snprintf(layout->text + n, sizeof layout->text - n, "%s%d", a ? "x" : "", len[a]);
     for (int a = 0; a < slice->axes; a++) {
         if (len[a] < 2)
             continue;
-        int code = ring_on_axis(layout, placement, groups, box, a, chip, st);
+        int code = ring_on_axis(layout, slice, chips, box, a, st);
         if (code < 0)
             return code;
         print_ring(layout, box, a);
@@ -209,17 +208,15 @@ static int walk_box(struct layout *layout, const struct placement *placement, co
     return 0;
 }
 
-static int walk_list(struct layout *layout, const struct placement *placement, const struct groups *groups,
-                     int32_t chip[], struct status *st)
+static int walk_list(struct layout *layout, const struct slice *slice, const struct groups *chips,
+                     struct status *st)
 {
-    for (int i = 0; i < groups->count * groups->size; i++)
-        chip[i] = placement->chip_of[groups->member[i]];
-    int code = ring_of_groups(&layout->ring[0], placement->slice, chip, groups->count, groups->size, st);
+    int code = ring_of_groups(&layout->ring[0], slice, chips->member, chips->count, chips->size, st);
     if (code < 0)
         return code;
     layout->rings = 1;
     snprintf(layout->text, sizeof layout->text, "one %s of %d, edges of up to %d hops",
-             layout->ring[0].closed ? "ring" : "line", groups->size, layout->ring[0].edge_links);
+             layout->ring[0].closed ? "ring" : "line", chips->size, layout->ring[0].edge_links);
     return 0;
 }
 
@@ -315,7 +312,7 @@ int layout_init(struct layout *layout, const struct placement *placement, const 
                 struct status *st)
 {
     struct box box = {0};
-    struct groups of_chips = {0};
+    struct groups of_chips = {0}, chips = {0};
     *layout = (struct layout){.devices = groups->size,
                               .chips = groups->size,
                               .together = 1,
@@ -327,15 +324,18 @@ int layout_init(struct layout *layout, const struct placement *placement, const 
         }
         groups = &of_chips;
     }
-    int32_t *chip = malloc(((size_t)groups->count * (size_t)groups->size + 1) * sizeof *chip);
-    int code = chip ? box_init(&box, placement->slice, st) : status_nomem(st);
+    int code = groups_init(&chips, groups->count, groups->size, st);
+    for (int i = 0; i < groups->count * groups->size && code == 0; i++)
+        chips.member[i] = placement->chip_of[groups->member[i]];
     if (code == 0)
-        code = find_box(placement, groups, &box, st);
+        code = box_init(&box, placement->slice, st);
+    if (code == 0)
+        code = find_box(placement->slice, &chips, &box, st);
     layout->box = code > 0;
     if (code >= 0)
-        code = layout->box ? walk_box(layout, placement, groups, &box, chip, st)
-                           : walk_list(layout, placement, groups, chip, st);
-    free(chip);
+        code = layout->box ? walk_box(layout, placement->slice, &chips, &box, st)
+                           : walk_list(layout, placement->slice, &chips, st);
+    groups_free(&chips);
     box_free(&box);
     groups_free(&of_chips);
     if (code < 0)

@@ -135,7 +135,9 @@ struct ring {
     int32_t *slot;     /* [n]: the logical index of a piece; NULL if it is the piece's number */
     int edge_links;    /* links of the longest step, except for the closing one */
     int closing_links; /* links of the step from the last to the first */
-    int overlap;       /* most steps in one direction over the same link; 1 if each step has its own link */
+    /* Through all chips of a slice without defects: the hop that is the same for all steps, of lines except the closing one; or 0 */
+    int step_axis, step_delta;
+    int overlap; /* most steps in one direction over the same link; 1 if each step has its own link */
 };
 
 /* The rings of all chips along a whole axis of the slice. */
@@ -154,6 +156,11 @@ int ring_of_loop(struct ring *ring, const struct mesh *mesh, const struct axis_l
 int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,
                    struct status *st);
 void ring_free(struct ring *ring);
+/* A closed ring each step of which has a link of its own, with no places: for bounds. */
+static inline struct ring ring_ideal(int n)
+{
+    return (struct ring){.n = n, .closed = true, .edge_links = 1, .closing_links = 1, .overlap = 1};
+}
 
 static inline int ring_position(const struct ring *ring, const struct slice *slice, int chip)
 {

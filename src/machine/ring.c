@@ -16,10 +16,17 @@ void ring_free(struct ring *ring)
     ring->position = ring->next = ring->piece = ring->slot = NULL;
 }
 
-/* A step of a ring: its links, in the longer of the two directions, and its links without dead ones. */
+/* A step of a ring: its links, in the longer of the two directions, and its links without dead ones; its hop, of no links if
+ * it is not one. */
 struct edge {
     int links, built_links;
+    struct hop hop;
 };
+
+static bool same_hop(struct hop a, struct hop b)
+{
+    return a.axis == b.axis && a.delta == b.delta;
+}
 
 static int measure_edge(const struct slice *slice, int from, int to, struct edge *edge, struct status *st)
 {
@@ -27,6 +34,7 @@ static int measure_edge(const struct slice *slice, int from, int to, struct edge
     struct hop hop[ROUTE_HOPS];
     route_minimal(slice, from, to, minimal);
     edge->links = edge->built_links = route_length(minimal[0].hop, minimal[0].hops);
+    edge->hop = minimal[0].hops == 1 && !slice->link ? minimal[0].hop[0] : (struct hop){0};
     for (int back = 0; back < 2 && slice->link; back++) {
         int hops = back ? route_between(slice, to, from, hop, st) : route_between(slice, from, to, hop, st);
         if (hops < 0)
@@ -37,21 +45,28 @@ static int measure_edge(const struct slice *slice, int from, int to, struct edge
     return 0;
 }
 
-/* The longest steps of all groups: edge[0] of all steps except the closing ones, edge[1] of the closing
- * steps. */
+/* The longest steps of all groups, and the hop that is the same for all: edge[0] of all steps except the closing ones, edge[1]
+ * of the closing steps. */
 static int measure_ring(const struct slice *slice, const int32_t chip[], int groups, int n,
                         struct edge edge[2], struct status *st)
 {
+    struct extent extent = slice_extent(slice, chip, n);
     edge[0] = edge[1] = (struct edge){0};
-    for (const int32_t *group = chip; group < chip + groups * n; group += n)
-        for (int i = 0; i < n; i++) {
+    for (const int32_t *group = chip; group < chip + groups * n; group += n) {
+        int steps = group != chip && slice_is_moved(slice, chip, group, n, &extent) ? 0 : n;
+        for (int i = 0; i < steps; i++) {
             bool closes = i == n - 1;
             struct edge one, *most = &edge[closes];
             if (measure_edge(slice, group[i], group[closes ? 0 : i + 1], &one, st) < 0)
                 return st->code;
+            if (most->links == 0)
+                most->hop = one.hop;
+            else if (!same_hop(one.hop, most->hop))
+                most->hop = (struct hop){0};
             most->links = one.links > most->links ? one.links : most->links;
             most->built_links = one.built_links > most->built_links ? one.built_links : most->built_links;
         }
+    }
     return 0;
 }
 
@@ -138,6 +153,8 @@ static int count_overlap(struct ring *ring, const struct slice *slice, struct st
             route_walk(slice, chip, hop, hops, link);
         for (int l = 0, links = route_length(hop, hops); code == 0 && l < links; l++)
             ring->overlap = ++steps[link[l]] > ring->overlap ? steps[link[l]] : ring->overlap;
+        if (ring->step_delta != 0 && ring->overlap == ring->edge_links)
+            break; /* no more chips than that can step over a link */
     }
     free(steps);
     free(link);
@@ -170,6 +187,9 @@ static int order_groups(struct ring *ring, const struct slice *slice, const int3
         place(ring, slice, order, groups);
         ring->closed = closed && !ring->broken;
         ring->edge_links = edge[0].links;
+        ring->step_axis = edge[0].hop.axis;
+        ring->step_delta =
+            listed == chips && (!closed || same_hop(edge[0].hop, edge[1].hop)) ? edge[0].hop.delta : 0;
         ring->closing_links = edge[1].links;
         ring->overlap = 1;
     }
@@ -203,6 +223,8 @@ static struct ring ring_of_links(const struct slice *slice, int axis)
     struct ring ring = {
         .n = n, .closed = closed, .axis = axis, .along = axis, .edge_links = n > 1, .overlap = 1};
     ring.closing_links = closed ? 1 : n - 1;
+    ring.step_axis = axis;
+    ring.step_delta = !slice->link;
     return ring;
 }
 

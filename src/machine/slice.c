@@ -432,3 +432,28 @@ int slice_check(const struct slice *slice, struct status *st)
             return st->code;
     return links == ports ? 0 : status_fail(st, STATUS_CHECK, "%d links by id, %d by chip", links, ports);
 }
+
+struct extent slice_extent(const struct slice *slice, const int32_t group[], int n)
+{
+    struct extent extent = {{0}, {0}};
+    for (int a = 0; a < slice->axes; a++)
+        for (int i = 1, first = slice_coord(slice, group[0], a); i < n; i++) {
+            int off = slice_coord(slice, group[i], a) - first;
+            extent.low[a] = off < extent.low[a] ? off : extent.low[a];
+            extent.high[a] = off > extent.high[a] ? off : extent.high[a];
+        }
+    return extent;
+}
+
+bool slice_is_moved(const struct slice *slice, const int32_t first[], const int32_t group[], int n,
+                    const struct extent *extent)
+{
+    bool moved = !slice->link;
+    for (int a = 0; a < slice->axes && moved; a++) {
+        int at = slice_coord(slice, group[0], a);
+        moved = at + extent->low[a] >= 0 && at + extent->high[a] < slice->len[a];
+    }
+    for (int i = 1; i < n && moved; i++)
+        moved = group[i] - group[0] == first[i] - first[0];
+    return moved;
+}

@@ -158,6 +158,16 @@ static inline double slice_chip_frac(const struct slice *slice, int chip)
 int slice_ring(const struct slice *slice, int axis);
 
 /* Is the axis straight: a ring or a line of its own chips only, whose shortest routes stay on it? */
+/* How far the chips of a group lie from its first one, on each axis. */
+struct extent {
+    int low[SLICE_AXES], high[SLICE_AXES];
+};
+struct extent slice_extent(const struct slice *slice, const int32_t group[], int n);
+/* On a slice without defects: are the n chips of a group those of another, of that extent, all moved alike and none past an
+ * end, so that their distances are the same? */
+bool slice_is_moved(const struct slice *slice, const int32_t first[], const int32_t group[], int n,
+                    const struct extent *extent);
+
 bool slice_is_straight(const struct slice *slice, int axis);
 
 /* The symmetries of the slice without defects: the image of a chip when all chips move by a signed

@@ -219,11 +219,10 @@ static double one_ring_least_s(const struct search *search)
     const struct collective_job *c = search->c;
     const struct point *point = search->job->point;
     const struct ring_set *set = &c->choice.set;
-    struct ring through = {.n = c->group_chips, .closed = true, .edge_links = 1, .closing_links = 1};
+    struct ring through = ring_ideal(c->group_chips);
     struct collective_spec spec = collective_job_spec(search->job);
     double links_s;
     bool lines = false;
-    through.overlap = 1;
     for (int r = 0; r < set->rings && set->rings > 1; r++)
         lines |= set->ring[r].n > 1 && !set->ring[r].closed;
     if (!lines || !c->collective->uses_ring || spec.pattern != PATTERN_RINGS || point->work.groups ||
