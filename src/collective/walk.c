@@ -354,10 +354,6 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
         program_after(program, in_turn ? before_it : -1, AFTER_DONE);
         program_after(program, sum, AFTER_DONE);
         sum = walk_sum(walk, phase, last, sum);
-        if (closed && walk->spec->timing_only && sum < 0) { /* all steps of a ring are the same */
-            last = program_follow(program, direction->steps - 1);
-            break;
-        }
     }
     /* On a ring the last arrival comes after all others. On a line the last arrival differs from chip to
      * chip. */

@@ -19,17 +19,6 @@ void timing_renew(struct timing *timing)
     fold_renew(&timing->fold, timing->whole);
 }
 
-int timing_again(struct timing *timing, const struct program *program, const struct engine *engine,
-                 bool folds, struct status *st)
-{
-    if (timing->program && program_kept_shape(program)) {
-        timing_renew(timing);
-        return 1;
-    }
-    timing_free(timing);
-    return timing_init(timing, program, engine, folds, st);
-}
-
 int timing_run(struct timing *timing, enum record record, struct status *st)
 {
     const struct program *program = timing->program;

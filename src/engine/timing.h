@@ -36,12 +36,8 @@ struct timing {
  * allows it. */
 int timing_init(struct timing *timing, const struct program *program, const struct engine *engine, bool folds,
                 struct status *st);
-/* Prepares for a run with new amounts, after the program was rewound and has kept its shape. */
+/* Prepares for a run with new amounts, set-ups and bandwidths of the same ops. */
 void timing_renew(struct timing *timing);
-/* Prepares a program that may have been rewound and built again: renews the timing and returns 1 if it has kept
- * its shape, else prepares it anew. */
-int timing_again(struct timing *timing, const struct program *program, const struct engine *engine,
-                 bool folds, struct status *st);
 int timing_run(struct timing *timing, enum record record, struct status *st);
 void timing_free(struct timing *timing);
 

@@ -141,13 +141,13 @@ static int run_and_write(struct icisim_point *point, const char *what, FILE *str
     if (!writer->name)
         return status_fail(st, STATUS_INPUT,
                            "'%s' cannot be written; there are trace, links, instructions, torus", what);
-    struct batch batch = {
-        .job.options = {.watch = &point->watch, .few_layers = writer->record == RECORD_ALL}};
-    bool written = api_point(point, &said, st) == 0 &&
-                   batch_open(&batch, 0, &said, &point->catalog, st) == 0 && job_build(&batch.job, st) == 0 &&
-                   job_run(&batch.job, writer->record, &batch.run, st) == 0 &&
-                   writer->write(&batch.job, &batch.run, (struct trace_part){0}, stream, st) == 0;
-    batch_close(&batch);
+    struct job job = {.options = {.watch = &point->watch, .few_layers = writer->record == RECORD_ALL}};
+    struct run run = {0};
+    bool written = api_point(point, &said, st) == 0 && job_open(&job, &said, &point->catalog, st) == 0 &&
+                   job_build(&job, st) == 0 && job_run(&job, writer->record, &run, st) == 0 &&
+                   writer->write(&job, &run, (struct trace_part){0}, stream, st) == 0;
+    run_free(&run);
+    job_close(&job);
     settings_locate(&point->settings, st);
     return written ? 0 : st->code;
 }

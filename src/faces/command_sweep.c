@@ -45,7 +45,6 @@ struct sweep {
     struct progress progress;
     struct ranking ranking;  /* with --top */
     struct budget_hold held; /* of a worker */
-    struct batch batch;      /* of a worker */
 };
 
 static int64_t point_of(const struct sweep *sweep, int64_t row)
@@ -84,7 +83,7 @@ static void work(void *context, int64_t index, void *result)
     grid_point(grid, at, &point);
     budget_hold(&sweep->held, &point, sweep->jobs);
     time_hold(2 * point.run.time_limit_s); /* to build it, and to simulate it */
-    batch_result(&sweep->batch, job_batch(grid, at), &point, &sweep->catalog, &outcome->result, &own);
+    job_result(&point, &sweep->catalog, &outcome->result, &own);
     int64_t reference = rows_reference(grid, at, &outcome->result);
     if (reference < 0 || comes(sweep, row, reference))
         return;

@@ -74,8 +74,8 @@ static int show_module(const struct job *job, const struct run *run, const struc
 
 static int show(struct outputs *outputs, int64_t index, struct status *st)
 {
-    const struct job *job = &outputs->batch.job;
-    const struct run *run = &outputs->batch.run;
+    const struct job *job = &outputs->job;
+    const struct run *run = &outputs->run;
     struct output *file = outputs->file[index];
     int code = 0;
     if (outputs->steps || outputs->critical)
@@ -124,19 +124,28 @@ static void say_devices(struct outputs *outputs, struct result *result)
     *result->devices = '\0';
 }
 
+static void end_point(struct outputs *outputs)
+{
+    run_free(&outputs->run);
+    job_close(&outputs->job);
+    outputs->run = (struct run){0};
+    outputs->job = (struct job){0};
+}
+
 static int run_point(struct outputs *outputs, int64_t index, struct status *st)
 {
     const struct grid *grid = &outputs->grid;
-    struct job *job = &outputs->batch.job;
-    struct run *run = &outputs->batch.run;
+    struct job *job = &outputs->job;
+    struct run *run = &outputs->run;
     struct result *result = &outputs->result[index];
     struct stopwatch stopwatch = stopwatch_start();
-    struct point point;
-    grid_point(grid, index, &point);
-    outputs->batch.job.options.few_layers = !shows_single_ops(outputs);
-    budget_hold(&outputs->held, &point, 1);
-    time_hold(point.run.time_limit_s);
-    int code = batch_open(&outputs->batch, job_batch(grid, index), &point, &outputs->catalog, st);
+    struct point *point = &outputs->point;
+    end_point(outputs);
+    grid_point(grid, index, point);
+    job->options.few_layers = !shows_single_ops(outputs);
+    budget_hold(&outputs->held, point, 1);
+    time_hold(point->run.time_limit_s);
+    int code = job_open(job, point, &outputs->catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);
     job->has_data |= outputs->dump;
     if (code == 0)
@@ -175,7 +184,6 @@ static int run_or_pass(struct outputs *outputs, int64_t index, struct status *st
     if (code == 0 || !outputs->brief)
         return code;
     rows_fail(&outputs->grid, index, &outputs->catalog, &own, &outputs->result[index]);
-    batch_close(&outputs->batch);
     return 0;
 }
 
@@ -322,7 +330,7 @@ void outputs_close(struct outputs *outputs)
             output_abandon(&outputs->file[i][f]);
     free(outputs->file);
     free(outputs->result);
-    batch_close(&outputs->batch);
+    end_point(outputs);
     catalog_free(&outputs->catalog);
     *outputs = (struct outputs){0};
 }

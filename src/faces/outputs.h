@@ -39,7 +39,9 @@ struct outputs {
     struct module_compare *compare; /* with two texts, is filled from their runs; or NULL */
     const char *by;                 /* additional key to add up instructions by, or NULL */
     struct budget_hold held;
-    struct batch batch;
+    struct point point; /* the one that runs */
+    struct job job;
+    struct run run;
 };
 
 /* Checks the settings and makes a grid from them. */

@@ -33,7 +33,7 @@ struct fold {
 
 /* Folds a program along every axis as far as it allows. */
 int fold_init(struct fold *fold, const struct program *program, struct status *st);
-/* Takes the new amounts of the program, which was rewound and has kept its shape (program_kept_shape()). */
+/* Takes the new amounts, set-ups and bandwidths of the program's ops. */
 void fold_renew(struct fold *fold, const struct program *program);
 void fold_free(struct fold *fold);
 

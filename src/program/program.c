@@ -41,31 +41,6 @@ void program_free(struct program *program)
     *program = (struct program){.slice = program->slice};
 }
 
-void program_rewind(struct program *program)
-{
-    free_buffers(program);
-    program->ops_before = program->ops;
-    program->afters_before = program->afters;
-    program->differs = program->ops == 0;
-    program->ops = program->afters = program->payloads = program->stages = 0;
-}
-
-bool program_kept_shape(const struct program *program)
-{
-    return program->ops_before > 0 && !program->differs && program->ops == program->ops_before &&
-           program->afters == program->afters_before;
-}
-
-/* Is an op equal to the op in its place before the rewind, except for its amount? */
-static bool is_as_before(const struct op *before, const struct op *op)
-{
-    return before->kind == op->kind && before->where == op->where &&
-           before->towards.route == op->towards.route && before->towards.table == op->towards.table &&
-           before->amount.table == NO_TABLE && op->amount.table == NO_TABLE && before->stage == op->stage &&
-           before->step == op->step && before->memory == op->memory &&
-           before->first_after == op->first_after && before->times == op->times;
-}
-
 int32_t program_stage(struct program *program, const char *name)
 {
     struct stage stage = {.permutes = false};
@@ -111,13 +86,7 @@ int32_t program_payload(struct program *program, struct payload payload)
 int32_t program_add(struct program *program, struct op op)
 {
     op.first_after = program->afters;
-    op.afters = op.followers = 0;
-    program->followers_before = 0;
-    if (program->ops < program->ops_before) {
-        const struct op *before = &program->op[program->ops];
-        program->differs |= !is_as_before(before, &op);
-        program->followers_before = before->followers;
-    }
+    op.afters = 0;
     APPEND(program, ROOM_OP, op, ops, op);
 }
 
@@ -132,8 +101,6 @@ void program_after(struct program *program, int32_t op, enum after_kind kind)
     if (!HAS_ROOM(program, ROOM_AFTER, after, afters, 1))
         return;
     struct after *after = &program->after[program->afters];
-    if (program->afters < program->afters_before)
-        program->differs |= after->op != op || after->kind != kind;
     *after = (struct after){op, kind};
     program->afters++;
     program->op[program->ops - 1].afters++;
@@ -143,37 +110,6 @@ void program_wait(struct program *program, int32_t op)
 {
     program_after(program, op, AFTER_ARRIVED);
     program_after(program, op, AFTER_DONE);
-}
-
-static void keep_followers(struct program *program, int32_t followers)
-{
-    struct op *first = &program->op[program->ops - 1], *last = first + followers;
-    for (struct op *op = first + 1; op <= last; op++)
-        op->amount = first->amount;
-    program->ops += followers;
-    program->afters = last->first_after + last->afters;
-}
-
-int32_t program_follow(struct program *program, int32_t followers)
-{
-    int32_t first = program->ops - 1;
-    if (program->error || first < 0)
-        return program_fault(program, STATUS_CHECK);
-    /* Does the program still hold as many of the last op from before the rewind? */
-    bool keeps = followers > 0 && program->followers_before == followers && !program->differs &&
-                 program->op[program->ops].first_after == program->afters;
-    if (keeps)
-        keep_followers(program, followers);
-    for (int32_t i = 0; i < followers && !keeps; i++) {
-        struct op op = program->op[program->ops - 1];
-        op.setup_s = 0;
-        op.payload = NO_PAYLOAD;
-        op.step++;
-        program_wait(program, program_add(program, op) - 1);
-    }
-    if (!program->error)
-        program->op[first].followers = followers;
-    return program->ops - 1;
 }
 
 int32_t program_repeat(struct program *program, int32_t first, int32_t end, int32_t before, int32_t stage,

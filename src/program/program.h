@@ -80,7 +80,6 @@ struct op {
     int32_t stage;   /* index of the collective or matmul that it belongs to */
     int32_t step;    /* which step of it, from 0 */
     int32_t first_after, afters;
-    int32_t followers; /* number of ops after it that program_follow() wrote */
     double times; /* number of equal ops it stands for, if a loop is not written out in full; 0 means 1 */
 };
 
@@ -197,20 +196,10 @@ struct program {
     struct stage *stage;
 
     struct lookup known[PARTS]; /* while building: index of the parts, to find equal ones */
-
-    int32_t ops_before, afters_before; /* counts at the rewind; 0: never rewound */
-    int32_t followers_before; /* followers that the op in the last op's place had before the rewind */
-    bool differs;             /* the program differs from the one before the rewind */
 };
 
 void program_init(struct program *program, const struct slice *slice);
 void program_free(struct program *program);
-
-/* Starts to write a program anew, in the memory that it has. If the ops added afterwards equal the old ones,
- * except for amounts and set-ups that are the same on all chips, the program has kept its shape: data derived
- * from it, such as a fold, stays valid with the new amounts. Buffers and payloads are dropped. */
-void program_rewind(struct program *program);
-bool program_kept_shape(const struct program *program);
 
 /* The parts. Each function returns an index; equal parts are stored once. program_mask() returns WHERE_ALL
  * for a mask of ones. Tables are copied. If the entries of a table are equal on all chips of `where`,
@@ -254,18 +243,13 @@ int64_t buffer_shares(const struct buffer *buffer, int d);
 /* The first of `total` elements in part i of those that dim d makes; for part n, the end of the last one. */
 int64_t buffer_cut(const struct buffer *buffer, int d, int64_t total, int32_t i);
 
-/* Appends an op and returns its index; first_after, afters and followers of `op` are ignored. program_after()
+/* Appends an op and returns its index; first_after and afters of `op` are ignored. program_after()
  * makes the op appended last wait for an earlier one; a negative index waits for nothing. program_wait()
  * waits for both: that everything the op sends to the chip has arrived, and that the chip's own part of the
  * op has ended. */
 int32_t program_add(struct program *program, struct op op);
 void program_after(struct program *program, int32_t op, enum after_kind kind);
 void program_wait(struct program *program, int32_t op);
-
-/* Appends copies of the last send, without its set-up and payload; each is one step later than the op before
- * it and waits for all of it. Returns the index of the last op. In a rewound program of the same shape only
- * the amounts are written. */
-int32_t program_follow(struct program *program, int32_t followers);
 
 /* Appends copies of the ops from `first` until `end`, which wait for each other as those do, and for `before` where those
  * wait for earlier ops. They belong to `stage`; if it is negative, to new stages of this name, one for each of those. Returns

@@ -176,18 +176,17 @@ static int add_lines(struct measured_compare *compare, const struct csv_table *t
 }
 
 /* Runs the text that the settings name. */
-static int run_text(struct batch *batch, const struct settings *settings, struct catalog *catalog,
-                    struct status *st)
+static int run_text(struct job *job, struct run *run, struct point *point, const struct settings *settings,
+                    struct catalog *catalog, struct status *st)
 {
     struct grid grid;
-    struct point point;
     if (grid_init(&grid, settings, st) < 0)
         return st->code;
     if (grid.points != 1)
         return status_fail(st, STATUS_INPUT, "one program was measured, but its options have several values");
-    grid_point(&grid, 0, &point);
-    if (batch_open(batch, 0, &point, catalog, st) == 0 && job_build(&batch->job, st) == 0)
-        job_run(&batch->job, RECORD_NONE, &batch->run, st);
+    grid_point(&grid, 0, point);
+    if (job_open(job, point, catalog, st) == 0 && job_build(job, st) == 0)
+        job_run(job, RECORD_NONE, run, st);
     return st->code;
 }
 
@@ -196,7 +195,9 @@ int measured_compare_module(struct measured_compare *compare, const struct setti
 {
     struct csv_table table = {0};
     struct catalog catalog = {0};
-    struct batch batch = {0};
+    struct point point;
+    struct job job = {0};
+    struct run run = {0};
     struct module_rows rows = {0};
     const char *file = settings_text(settings, "file");
     compare->of_module = true;
@@ -204,9 +205,9 @@ int measured_compare_module(struct measured_compare *compare, const struct setti
         file ? csv_table_read(&table, file, st)
              : status_fail(st, STATUS_INPUT, "which file? give XProf's hlo_stats as CSV, or - for stdin");
     if (code == 0)
-        code = run_text(&batch, settings, &catalog, st);
+        code = run_text(&job, &run, &point, settings, &catalog, st);
     if (code == 0)
-        code = module_rows_init(&rows, module_job_of(&batch.job), &batch.run, st);
+        code = module_rows_init(&rows, module_job_of(&job), &run, st);
     if (code == 0)
         code = add_lines(compare, &table, &rows, st);
     for (struct measured_pair *pair = compare->pair; pair && pair < compare->pair + compare->pairs; pair++)
@@ -214,7 +215,8 @@ int measured_compare_module(struct measured_compare *compare, const struct setti
     if (code == 0)
         qsort(compare->pair, (size_t)compare->pairs, sizeof *compare->pair, worst_first);
     module_rows_free(&rows);
-    batch_close(&batch);
+    run_free(&run);
+    job_close(&job);
     catalog_free(&catalog);
     csv_table_free(&table);
     return code;

@@ -239,16 +239,6 @@ static int open_as_is(struct job *job, struct status *st)
     return code;
 }
 
-/* The rings and the shares of the array may have been chosen by their times, which depend on the size. */
-static int collective_vary(struct job *job, struct status *st)
-{
-    struct collective_job *c = job->state;
-    if (c->choice.weighed || c->pair_elements)
-        return 0;
-    int code = read_size(c, job->point, st);
-    return code < 0 ? code : 1;
-}
-
 static void collective_close(void *state)
 {
     struct collective_job *c = state;
@@ -478,12 +468,7 @@ static const char *collective_variants(const struct point *point, const char **v
     return c->variants;
 }
 
-const struct workload workload_collective = {WORKLOAD(collective),
-                                             .matches = collective_matches,
-                                             .open = collective_open,
-                                             .vary = collective_vary,
-                                             .sends = collective_sends,
-                                             .build = collective_build,
-                                             .describe = collective_describe,
-                                             .close = collective_close,
-                                             .variants = collective_variants};
+const struct workload workload_collective = {WORKLOAD(collective),      .matches = collective_matches,
+                                             .open = collective_open,   .sends = collective_sends,
+                                             .build = collective_build, .describe = collective_describe,
+                                             .close = collective_close, .variants = collective_variants};

@@ -84,26 +84,6 @@ int job_build(struct job *job, struct status *st)
     return code == 0 && job->point->run.check ? check(job, st) : code;
 }
 
-int64_t job_batch(const struct grid *grid, int64_t index)
-{
-    return grid_with(grid, index, option_by_name("size"), 0);
-}
-
-/* If job->point differs from the opened one in its size alone: adapts the job to the new size, to be built
- * again with the same memory. */
-static int vary(struct job *job, struct status *st)
-{
-    const struct point *point = job->point;
-    struct catalog *catalog = job->catalog;
-    int code = job->workload->vary && !job->has_data ? job->workload->vary(job, st) : 0;
-    if (code > 0)
-        program_rewind(&job->program);
-    if (code != 0)
-        return code < 0 ? code : 0;
-    job_close(job);
-    return job_open(job, point, catalog, st);
-}
-
 void job_close(struct job *job)
 {
     if (job->state)
@@ -253,10 +233,8 @@ static int prepare(const struct job *job, const struct engine *engine, struct ru
     struct timing *timing = &run->timing;
     identify(&run->result, job->point, job);
     RESULT_PUT(run->result.engine, engine->name);
-    int code = timing_again(timing, &job->program, engine, job->point->run.fold, st);
-    return code > 0   ? 0
-           : code < 0 ? code
-                      : counts_find(&run->counts, timing->program, timing->fold.orbit, st);
+    int code = timing_init(timing, &job->program, engine, job->point->run.fold, st);
+    return code < 0 ? code : counts_find(&run->counts, timing->program, timing->fold.orbit, st);
 }
 
 static int run_once(struct job *job, enum record record, const struct engine_limits *limits, struct run *run,
@@ -331,44 +309,6 @@ void job_result_failed(const struct point *point, struct catalog *catalog, struc
     job_close(&job);
 }
 
-int batch_open(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
-               struct status *st)
-{
-    bool again = batch->holds && batch->number == number;
-    if (!again)
-        batch_close(batch);
-    batch->number = number;
-    batch->point = *point;
-    int code = again ? vary(&batch->job, st) : job_open(&batch->job, &batch->point, catalog, st);
-    batch->holds = code == 0;
-    return code;
-}
-
-int batch_result(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
-                 struct result *result, struct status *st)
-{
-    batch->job.options.few_layers = true;
-    int code = batch_open(batch, number, point, catalog, st);
-    if (code == 0)
-        code = job_build(&batch->job, st);
-    if (code == 0)
-        code = job_run(&batch->job, RECORD_NONE, &batch->run, st);
-    if (code == 0)
-        *result = batch->run.result;
-    else
-        fail(&batch->job, result, st);
-    if (code < 0)
-        batch_close(batch);
-    return code;
-}
-
-void batch_close(struct batch *batch)
-{
-    run_free(&batch->run);
-    job_close(&batch->job);
-    *batch = (struct batch){.job.options = batch->job.options};
-}
-
 int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
 {
     return job_result_with(point, &(struct job_options){0}, catalog, result, st);
@@ -377,8 +317,19 @@ int job_result(const struct point *point, struct catalog *catalog, struct result
 int job_result_with(const struct point *point, const struct job_options *options, struct catalog *catalog,
                     struct result *result, struct status *st)
 {
-    struct batch single = {.job.options = *options};
-    int code = batch_result(&single, 0, point, catalog, result, st);
-    batch_close(&single);
+    struct job job = {.options = *options};
+    struct run run = {0};
+    job.options.few_layers = true;
+    int code = job_open(&job, point, catalog, st);
+    if (code == 0)
+        code = job_build(&job, st);
+    if (code == 0)
+        code = job_run(&job, RECORD_NONE, &run, st);
+    if (code == 0)
+        *result = run.result;
+    else
+        fail(&job, result, st);
+    run_free(&run);
+    job_close(&job);
     return code;
 }

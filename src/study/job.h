@@ -8,19 +8,8 @@
  * and a row in the list of job.c. The first one that accepts the text opens the job, which is cheap and finds
  * every fault of the input, and then builds its program.
  *
- * A batch is a run of points that differ only in their size, as neighbours in a grid often do. Their chip, slice,
- * mesh, rings and routes are the same, mostly also the shape of the program, and so its folding and its bounds: these
- * are kept from one point to the next, and only the amounts are new. The caller gives the points of a batch the same
- * number (job_batch()). Results do not depend on what was kept.
- *
- *     struct batch batch = {0};
- *     for (int i = 0; i < points; i++)
- *         batch_result(&batch, number[i], &point[i], &catalog, &result[i], &st);
- *     batch_close(&batch);
- *
  * Units: in the names. Errors: status.h. Ownership: job_close() frees what a job has made; the point, and the catalog
- * with its chips, are borrowed and outlive it. batch_close() frees what a batch has kept; the texts of its points are
- * borrowed until then, or until a point with another number; a batch is not moved.
+ * with its chips, are borrowed and outlive it.
  */
 #pragma once
 
@@ -80,10 +69,6 @@ struct workload {
     const char *called; /* the workload's name in such a fault */
     /* Reads the point; finds every fault of the input. */
     int (*open)(struct job *job, struct status *st);
-    /* The size of job->point, and nothing else, differs from that with which the job was opened: reads it.
-     * Returns 1; or 0 if more may depend on the size, so that the job must be opened again. NULL: it always
-     * must. */
-    int (*vary)(struct job *job, struct status *st);
     /* The number of sends that a chip has under way at once, before anything is built; NULL: few. */
     double (*sends)(const struct job *job);
     /* Writes job->program. */
@@ -112,8 +97,6 @@ const struct workload *workload_of(const struct point *point, struct status *st)
  * settings. job_close() is safe after a failure. */
 int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st);
 int job_build(struct job *job, struct status *st);
-/* The points of a grid that differ in their size alone are a batch, whose number is the index of the first of them. */
-int64_t job_batch(const struct grid *grid, int64_t index);
 void job_close(struct job *job);
 
 /* A job that was run. */
@@ -125,8 +108,7 @@ struct run {
     struct spent folding, simulating, measuring;
 };
 
-/* Runs a job that was built. The struct is zeroed, or has run the same job before it was varied: then
- * everything that only depends on the program's shape is reused. run_free() is safe after a failure. */
+/* Runs a job that was built. The struct is zeroed. run_free() is safe after a failure. */
 int job_run(struct job *job, enum record record, struct run *run, struct status *st);
 void run_free(struct run *run);
 
@@ -143,23 +125,6 @@ void job_result_left(const struct point *point, struct catalog *catalog, const s
 /* The result, without numbers, of a point that could not be run, and a status that says why. */
 void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,
                        const struct status *why);
-
-struct batch {
-    struct point point;
-    int64_t number; /* of the job's batch */
-    bool holds;     /* has an open job */
-    struct job job;
-    struct run run;
-};
-
-/* Opens batch->job for a point; the caller builds it and runs it as batch->run, and closes the batch after a failure.
- * Points with the same number must differ only in size. */
-int batch_open(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
-               struct status *st);
-/* Opens, builds and runs, as job_result() does. */
-int batch_result(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
-                 struct result *result, struct status *st);
-void batch_close(struct batch *batch);
 
 /* The effects of dead links on a built job: "rings over x become lines; rerouted: (1,0) to (2,0) by y+1 x+1
  * y-1". "" if no link is dead. */
