@@ -133,7 +133,7 @@ not a shape|all-gather --slice 4y4 --size 1MiB
 uni, bidi, bidi-half|all-gather --slice 4x4 --size 1MiB --ring both
 the nearest is bf16|all-gather --slice 4x4 --size 1MiB --dtype bf17
 unknown engine|all-gather --slice 4x4 --size 1MiB --engine warp
-write on or off|all-gather --slice 4x4 --size 1MiB --fold maybe
+known are off, alike, on|all-gather --slice 4x4 --size 1MiB --fold maybe
 the nearest is spec|all-gather --slice 4x4 --size 1MiB --profile spek
 wrap|all-gather --slice 4x4 --size 1MiB --wrap z
 wrap|all-gather --slice 4x4 --size 1MiB --wrap q

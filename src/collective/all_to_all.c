@@ -10,18 +10,22 @@
  * each axis, following its cables), an offset is one op with one route for all. Otherwise routes are a table,
  * and chips with different numbers of routes take part in different ops.
  *
+ * Lines without ends (collective_spec.endless): every chip sends what the chips of a line do on average, so much more of it that
+ * links are as busy as those in the middle of the longest line.
+ *
  * Buffers: "in" holds a block for each chip of the group, "out" one from each; further dims of 2 and 3 cut
  * blocks into parts.
  */
 #include "collective/builders.h"
 #include "collective/direct.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool is_alike(const struct walk *walk)
 {
-    if (collective_is_twisted(walk->spec))
+    if (collective_is_twisted(walk->spec) || walk->spec->endless)
         return walk->spec->timing_only;
     for (int r = 0; r < walk->rings; r++) {
         const struct ring *ring = walk->ring[r];
@@ -167,6 +171,48 @@ void direct_each_offset(struct direct *d, int r, void (*act)(struct direct *d))
     }
 }
 
+/* The busiest links, for one block a pair: in the middle of a line of n chips n^2/4 of the pairs pass, and (n^2 - 1)/6 on
+ * average; on a ring n/8 of its n chips' blocks everywhere. Returns how much busier than on average they are. */
+static double middle_ratio(const struct walk *walk)
+{
+    double most = 0, ratio = 1;
+    for (int r = 0; r < walk->rings; r++) {
+        double n = walk->ring[r]->n, busy = walk->ring[r]->closed ? n / 8 : floor(n * n / 4) / n;
+        if (busy > most)
+            ratio = walk->ring[r]->closed ? 1 : busy * n / ((n * n - 1) / 6);
+        most = fmax(most, busy);
+    }
+    return ratio;
+}
+
+/* The blocks at an offset e of each ring. On a line (n - e)/n of the chips send them e forward and the others n - e back, on a
+ * ring all the shorter way. */
+static void send_endless(struct direct *d)
+{
+    const struct walk *walk = d->walk;
+    double ratio = middle_ratio(walk);
+    for (unsigned back = 0; back < 1u << walk->rings; back++) {
+        struct hop hop[COLLECTIVE_RINGS];
+        double frac = 1;
+        int hops = 0;
+        for (int r = 0; r < walk->rings; r++) {
+            const struct ring *ring = walk->ring[r];
+            int n = ring->n, e = d->offset[r], there = back >> r & 1 ? e - n : e;
+            double ahead = !ring->closed ? 1 - (double)e / n : 2 * e < n ? 1 : 2 * e == n ? 0.5 : 0;
+            frac *= there < 0 ? 1 - ahead : ahead;
+            if (e > 0)
+                hop[hops++] = (struct hop){ring->step_axis, there * ring->step_delta};
+        }
+        if (frac > 0)
+            direct_add(d,
+                       (struct op){.where = WHERE_ALL,
+                                   .towards = program_towards(walk->program, hop, hops),
+                                   .amount = amount_of(d->bytes * frac * ratio),
+                                   .real_frac = 1 / ratio},
+                       &(struct payload){.a.buffer = d->buffer.in});
+    }
+}
+
 /* Finds the dims that cut blocks into parts. On a torus, each axis that is a ring of even length cuts them in
  * two, since half way round both directions tie. On a twisted torus 2, 3, 4 or 6 routes tie. */
 static void find_parts(struct direct *d)
@@ -200,7 +246,7 @@ static int write_equal(struct direct *d, struct status *st)
     make_buffer(spec, d->walk->program, &buffers->in, "in", &grid);
     make_buffer(spec, d->walk->program, &buffers->out, "out", &grid);
     d->buffer = *buffers;
-    direct_each_offset(d, 0, send_offset);
+    direct_each_offset(d, 0, spec->endless ? send_endless : send_offset);
     return 0;
 }
 

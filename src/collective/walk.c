@@ -11,11 +11,19 @@ static enum ring_kind kind_of(const struct walk *walk)
     return walk->spec->pattern == PATTERN_RINGS ? walk->spec->kind : RING_BIDI;
 }
 
+static bool is_endless(const struct walk *walk, const struct ring *ring)
+{
+    return walk->spec->endless && kind_of(walk) != RING_UNI && !ring->closed && ring->n > 2;
+}
+
 /* The route of one step along a ring: a table, or a single route if it is the same for all chips. */
 static struct towards step_route(struct walk *walk, const struct ring *ring, bool forward)
 {
     struct program *program = walk->program;
     const struct slice *slice = program->slice;
+    if (ring->step_delta != 0 && (ring->closed || is_endless(walk, ring)))
+        return program_towards(
+            program, &(struct hop){ring->step_axis, forward ? ring->step_delta : -ring->step_delta}, 1);
     /* a line, closed over its reverse links; of two chips they are those of the other, as on an axis of two */
     bool steps_back = (kind_of(walk) == RING_UNI || ring->n == 2) && !ring->closed;
     if (ring->axis >= 0 && (!steps_back || ring->n == 2))
@@ -221,8 +229,9 @@ static int directions_of(const struct walk *walk, const struct part *part, int r
         return 1;
     }
     if (!walk->ring[ring]->closed && n > 2) { /* two chips swap theirs */
-        direction[0] = (struct direction){1, n - 1, true};
-        direction[1] = (struct direction){-1, n - 1, true};
+        bool line = !is_endless(walk, walk->ring[ring]);
+        direction[0] = (struct direction){1, n - 1, line};
+        direction[1] = (struct direction){-1, n - 1, line};
         return 2;
     }
     if (part->sign) {
@@ -331,14 +340,18 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
      * of the last chip share the long way back (E4u). On a ring, a chip's first send has waited for
      * its own data, and later sends follow it; on a line any send may be the chip's first, so each
      * must wait for the data. */
-    bool closed = walk->ring[ring]->closed, in_turn = direction->line || closed,
-         adds_own = !gather && !closed;
+    bool endless = is_endless(walk, walk->ring[ring]), closed = walk->ring[ring]->closed || endless,
+         in_turn = direction->line || closed, adds_own = !gather && !closed;
     struct op send = {.kind = OP_SEND,
                       .towards = direction->sign > 0 ? walk->plus[ring] : walk->minus[ring],
                       .amount = amount_of(phase_bytes(walk, phase)),
                       .setup_s = phase->setup_s,
                       .memory = adds(phase) ? MEMORY_REDUCES : MEMORY_ENDS,
-                      .stage = walk->stage};
+                      .stage = walk->stage,
+                      .real_frac = endless ? 0.5 : 0,
+                      .line = !endless ? 0
+                              : gather ? direction->steps
+                                       : -direction->steps};
     for (int t = 0; t < direction->steps; t++, send.setup_s = 0) {
         send.where = senders_at(walk, ring, direction, gather, t);
         /* The chip at position p sends chunk p + offset at step t. A gather passes on the chunk that started t steps

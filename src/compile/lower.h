@@ -66,7 +66,8 @@ struct lower_options {
     int op_costs;
     /* Branches of conditionals that run: "cond.1=0,cond.2=all"; the others, and NULL: the slowest. */
     const char *branch;
-    bool unroll;         /* every loop is written out in full */
+    bool unroll;  /* every loop is written out in full */
+    bool endless; /* long lines of collectives are walked as if they had no ends (collective_spec.endless) */
     bool products_only;  /* only matmuls and communication take time */
     bool overlapped;     /* the module is not scheduled: only data and control dependencies count */
     bool rows_even;      /* every device has the mean number of ragged rows */
@@ -215,10 +216,10 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
 const struct layout *lower_laid(const struct lower *lower,
                                 int32_t instruction); /* NULL if not computed yet */
 
-/* The time of a collective alone, or with another `beside` it (-1: none), with the options of the lowering, and the time of a
- * chip's busiest direction for its bytes (or NULL). */
-int lower_collective_time(struct lower *lower, int32_t collective, int32_t beside, double *time_s,
-                          double *links_s, struct status *st);
+/* The time of a collective alone, with the options of the lowering, and the time of a chip's busiest direction for its bytes
+ * (or NULL). */
+int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, double *links_s,
+                          struct status *st);
 
 /* The collective that an instruction issues: itself, or the one in its async-start or fusion; -1: none. */
 int32_t lower_collective_in(const struct module *module, int32_t instruction);

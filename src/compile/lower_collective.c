@@ -162,6 +162,23 @@ int lower_root(const struct lower *lower, const struct layout *layout, const str
     return rings_piece(spec->ring, spec->rings, lower->placement->slice, layout->root_chip);
 }
 
+/* Are the lines of a collective of which all chips do the same so long, together, that it is worth it, and fit to be walked as if
+ * they had no ends? */
+static bool is_endless(const struct lower *lower, const struct layout *layout, enum opcode whole)
+{
+    enum { LINES_MOST = 8 };
+    bool all_alike = whole != HLO_RAGGED_ALL_TO_ALL && whole != HLO_COLLECTIVE_BROADCAST;
+    bool endless = all_alike && lower->options->endless && lower->placement->cores == 1;
+    int chips = 1;
+    for (int r = 0; r < layout->rings && endless; r++) {
+        const struct ring *ring = &layout->ring[r];
+        bool line = ring->n > 2 && !ring->closed;
+        chips *= line ? ring->n : 1;
+        endless = ring->step_delta != 0 && (!line || lower->placement->slice->wrap[ring->step_axis]);
+    }
+    return endless && chips > LINES_MOST;
+}
+
 /* Builds all collectives but permutes: on the rings of its groups, after the exchange within chips. */
 static int build_on_rings(struct lower *lower, int32_t instruction, struct collective_spec *spec,
                           int32_t before, int32_t *after, struct status *st)
@@ -186,6 +203,7 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     if (layout->chips < 2)
         return 0;
     lower_set_rings(lower, instruction, layout, spec);
+    spec->endless = is_endless(lower, layout, whole);
     if (rows)
         code = lower_ragged_pairs(lower, instruction, spec, &pair, st);
     if (code == 0)
@@ -225,15 +243,13 @@ static int build(struct lower *lower, int32_t instruction, int32_t before, int32
 }
 
 /* In a program of its own, while the state of the lowering is set aside. */
-int lower_collective_time(struct lower *lower, int32_t collective, int32_t beside, double *time_s,
-                          double *links_s, struct status *st)
+int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, double *links_s,
+                          struct status *st)
 {
     struct program own = lower->program;
     int32_t after;
     program_init(&lower->program, lower->placement->slice);
     int code = build(lower, collective, -1, &after, st);
-    if (code == 0 && beside >= 0)
-        code = build(lower, beside, -1, &after, st);
     if (code == 0)
         code = program_close(&lower->program, st);
     if (code == 0)

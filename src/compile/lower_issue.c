@@ -222,10 +222,10 @@ static int append(struct walker *w, int32_t instruction, int32_t collective, str
     return code;
 }
 
-/* The share of chips that take part in an op. */
+/* The share of chips that take part in an op, in truth. */
 static double share_of(const struct program *program, const struct op *op)
 {
-    return (double)op_takers(program, op) / program->slice->chips;
+    return (double)op_takers(program, op) / program->slice->chips * op_real_frac(op);
 }
 
 /* The time that the vector unit of a chip takes to add up the data of the ops from `first` on, each link's at

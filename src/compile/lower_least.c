@@ -22,6 +22,19 @@ struct least_time {
     double seconds, links_s;
 };
 
+/* May one ring through all chips of a box be faster than `than_s`, were all its steps of one link? */
+static bool may_join(const struct lower *lower, const struct layout *layout,
+                     const struct collective *collective, const struct collective_spec *spec, double than_s)
+{
+    struct ring ideal = ring_ideal(layout->chips);
+    struct collective_spec one = *spec;
+    double links_s;
+    one.rings = 1;
+    one.ring[0] = &ideal;
+    return layout->rings > 1 && !lower->options->all_axes &&
+           collective_least_s(collective, lower->placement->slice, &one, &links_s) < than_s;
+}
+
 /* Without a program. */
 static int find_least(struct lower *lower, int32_t instruction, const struct collective *collective,
                       struct least_time *least, struct status *st)
@@ -34,14 +47,15 @@ static int find_least(struct lower *lower, int32_t instruction, const struct col
     *least = (struct least_time){.seconds = INFINITY};
     if (code == 0)
         code = lower_layout(lower, instruction, &layout, st);
-    if (code == 0 && !lower->options->all_axes)
-        code = lower_join(lower, instruction, st);
     if (code == 0)
         code = lower_exchange_bytes(lower, instruction, layout, &exchanged_bytes, st);
     for (int one_ring = 0; one_ring < 2 && code == 0; one_ring++) {
         struct least_time way;
         lower_set_rings(lower, instruction, layout, &spec);
-        if (!lower_takes_way(lower, layout, one_ring, &spec))
+        if (one_ring && !may_join(lower, layout, collective, &spec, least->seconds))
+            break;
+        code = one_ring ? lower_join(lower, instruction, st) : 0;
+        if (code < 0 || !lower_takes_way(lower, layout, one_ring, &spec))
             continue;
         way.seconds = collective_least_s(collective, lower->placement->slice, &spec, &way.links_s);
         *least = way.seconds < least->seconds ? way : *least;
@@ -61,7 +75,7 @@ struct least_key {
     int32_t whole, kind, dtype, kept, algorithm, pattern, all_to_all, ways, cores, all_cores;
     int32_t line[KEY_LINES][4];
 };
-enum kept { KEPT_LEAST, KEPT_TIME, KEPT_TOGETHER }; /* bound, simulated, two at once */
+enum kept { KEPT_LEAST, KEPT_TIME }; /* bound, simulated */
 struct least_entry {
     struct least_key key;
     double in_bytes;
@@ -175,15 +189,14 @@ static int keep(struct least_table *table, const struct least_entry *entry, uint
     return 0;
 }
 
-/* Simulates a collective, or with `beside` two at once, unless that was done with as many bytes or more: of fewer it takes a little
- * more than in proportion. */
-static int simulate(struct lower *lower, int32_t instruction, int32_t beside, struct least_time *time,
-                    struct status *st)
+/* Simulates a collective, unless that was done with as many bytes or more: of fewer it takes a little more than in
+ * proportion. */
+static int simulate(struct lower *lower, int32_t instruction, struct least_time *time, struct status *st)
 {
     struct least_table *table = lower->options->least_table;
     struct least_entry made;
     uint32_t hash;
-    int32_t known = find_kept(lower, instruction, beside < 0 ? KEPT_TIME : KEPT_TOGETHER, &made, &hash, st);
+    int32_t known = find_kept(lower, instruction, KEPT_TIME, &made, &hash, st);
     const struct least_entry *entry = known < 0 ? NULL : &table->entry[known];
     if (entry && entry->in_bytes >= made.in_bytes) {
         double by = entry->in_bytes > 0 ? made.in_bytes / entry->in_bytes : 1;
@@ -191,7 +204,7 @@ static int simulate(struct lower *lower, int32_t instruction, int32_t beside, st
         return 0;
     }
     if (st->code < 0 ||
-        lower_collective_time(lower, instruction, beside, &made.time.seconds, &made.time.links_s, st) < 0)
+        lower_collective_time(lower, instruction, &made.time.seconds, &made.time.links_s, st) < 0)
         return st->code;
     *time = made.time;
     if (known < 0)
@@ -213,7 +226,7 @@ static int estimate(struct lower *lower, const struct least_class *class, struct
         return st->code;
     if (!collective->uses_ring || !lower_by_schedule(lower, class->instruction) ||
         lower->options->pattern != PATTERN_RINGS)
-        return class->small ? 0 : simulate(lower, class->instruction, -1, time, st);
+        return class->small ? 0 : simulate(lower, class->instruction, time, st);
     int32_t known = find_kept(lower, class->instruction, KEPT_LEAST, &made, &hash, st);
     if (known >= 0)
         *time = lower->options->least_table->entry[known].time;
@@ -312,7 +325,7 @@ static int add(struct lower_least *least, const struct lowered *item, int32_t co
     if (c == least->classes) {
         if (!GROW(least->class, least->classes, least->room))
             return status_nomem(st);
-        least->class[least->classes++] = (struct least_class){.instruction = collective, .reverse = -1};
+        least->class[least->classes++] = (struct least_class){.instruction = collective};
         if (lower_least_links(lower, collective, &least->class[c].bound_s, st) < 0 ||
             find_hbm_bytes(lower, collective, &least->class[c].hbm_bytes, st) < 0)
             return st->code;
@@ -322,47 +335,6 @@ static int add(struct lower_least *least, const struct lowered *item, int32_t co
     else
         least->class[c].delays += item->times;
     least->class_of[item->end_op] = c;
-    return 0;
-}
-
-/* Do two permutes of as many bytes go to and fro? */
-static bool is_reverse(const struct module *module, int32_t a, int32_t b)
-{
-    int n[2];
-    const int64_t *to = module_numbers(module, a, ATTR_SOURCE_TARGET_PAIRS, &n[0]),
-                  *fro = module_numbers(module, b, ATTR_SOURCE_TARGET_PAIRS, &n[1]);
-    bool all = is_permute(module, a) && is_permute(module, b) && n[0] == n[1] &&
-               communication_in_bytes(module, a) == communication_in_bytes(module, b);
-    for (int i = 0, k = 0; i < n[0] && all; i += 2) {
-        for (int far = 1; 2 * far <= n[0] && fro[k + 1] != to[i]; far++) /* at both sides of the one before */
-            k = (k + n[0] + (far % 2 ? 2 : -2) * far) % n[0];
-        all = fro[k + 1] == to[i] && fro[k] == to[i + 1];
-    }
-    return all;
-}
-
-/* Finds permutes that go to and fro of which one starts right beside the other, before the next compute. */
-static int find_reverses(struct lower_least *least, struct status *st)
-{
-    const struct lower *lower = least->lower;
-    bool *fresh = calloc((size_t)least->classes + 1, sizeof *fresh);
-    if (!fresh)
-        return status_nomem(st);
-    for (const struct lowered *item = lower->item; item < lower->item + lower->items; item++) {
-        int32_t c = item->end_op < 0 ? -1 : least->class_of[item->end_op];
-        struct least_class *class = c < 0 ? NULL : &least->class[c];
-        if (item->seconds > 0 && !item->aside)
-            memset(fresh, 0, (size_t)least->classes * sizeof *fresh);
-        for (int32_t f = 0; class && f < least->classes && class->reverse < 0; f++)
-            if (fresh[f] && f != c &&
-                is_reverse(lower->module, class->instruction, least->class[f].instruction)) {
-                class->reverse = f;
-                least->class[f].reverse = c;
-            }
-        if (class) /* else the queue waits for it */
-            fresh[c] = opcode_info(module_at(lower->module, item->instruction)->opcode)->class == CLASS_START;
-    }
-    free(fresh);
     return 0;
 }
 
@@ -419,7 +391,7 @@ int lower_least_init(struct lower_least *least, struct lower *lower, struct prog
     for (int32_t c = 0; c < least->classes; c++)
         least->heaviest[c] = &least->class[c];
     qsort(least->heaviest, (size_t)least->classes, sizeof *least->heaviest, heaviest_first);
-    return find_reverses(least, st);
+    return 0;
 }
 
 void lower_least_free(struct lower_least *least)
@@ -465,20 +437,6 @@ double lower_least_sum_s(const struct lower_least *least)
     return sum_s;
 }
 
-/* While permutes of a loop go to and fro, both take as long as they do together. Of one kind there may be fewer. */
-static int find_together(struct lower *lower, const struct lower_least *least, const struct least_class *to,
-                         double *seconds, struct status *st)
-{
-    const struct least_class *fro = to->reverse < 0 ? NULL : &least->class[to->reverse];
-    struct least_time together;
-    if (!fro || !(*seconds > 0) || to->small)
-        return 0;
-    int code = simulate(lower, to->instruction, fro->instruction, &together, st);
-    if (code == 0)
-        *seconds += fmin(1, fro->times / to->times) * fmax(0, together.seconds - *seconds);
-    return code;
-}
-
 int lower_least_estimate(const struct lower_least *least, struct least_class *class, struct lower *there,
                          bool other_loops, double *delay_s, struct status *st)
 {
@@ -486,8 +444,6 @@ int lower_least_estimate(const struct lower_least *least, struct least_class *cl
     double frac = there->options->contention_frac;
     bool here = !other_loops || !is_permute(least->lower->module, class->instruction);
     int code = here ? estimate(there, class, &time, st) : 0;
-    if (here && code == 0)
-        code = find_together(there, least, class, &time.seconds, st);
     double links_s = fmax(time.links_s, class->bound_s);
     *delay_s = class->delays * frac * (links_s - class->bound_s);
     class->wait = (struct least_wait){time.seconds, frac * links_s};

@@ -40,9 +40,7 @@ struct least_wait {
 
 /* The ops of a program that wait for collectives of one class. */
 struct least_class {
-    int32_t instruction; /* one of them */
-    int32_t
-        reverse; /* of permutes: the class with the pairs the other way round, which run beside them; -1 */
+    int32_t instruction;       /* one of them */
     double times, delays;      /* executions represented by these ops; those of them that delay the queue */
     double bound_s, hbm_bytes; /* of a chip */
     bool small;                /* its bytes matter so little that it need not be simulated */

@@ -25,7 +25,7 @@ void memory_note(struct network *network, int32_t op, int32_t chip, int32_t to, 
     const struct op *of = &network->program->op[op];
     if (!network->used || of->kind != OP_SEND)
         return;
-    double unit_Bps = network->program->slice->hbm_Bps / units;
+    double unit_Bps = network->program->slice->hbm_Bps / units / op_inner_frac(of);
     int64_t change = (int64_t)(is_Bps / unit_Bps) - (int64_t)(was_Bps / unit_Bps);
     use(network, chip, memory_passes(of->memory, false) * change);
     use(network, to, memory_passes(of->memory, true) * change);

@@ -54,7 +54,7 @@ static void count_alike(const struct program *program, const struct op *op, doub
     for (int h = 0; h < route.hops; h++) {
         struct hop hop = program->hop[route.first + h];
         bool minus = hop.delta < 0 && program->slice->span[hop.axis] > 2;
-        alike_bytes[hop.axis][minus] += abs(hop.delta) * op->amount.each * op_times(op);
+        alike_bytes[hop.axis][minus] += abs(hop.delta) * op->amount.each * op_times(op) * op_real_frac(op);
     }
 }
 
@@ -110,6 +110,23 @@ double *metrics_link_bytes(const struct program *program, struct status *st)
     return NULL;
 }
 
+/* What the busier of the two end links of lines without ends carries beyond the mean of the lines, in each direction. */
+static void find_excess(const struct program *program, double excess_bytes[SLICE_AXES][2])
+{
+    double end_bytes[SLICE_AXES][2][2] = {0};
+    for (const struct op *op = program->op; op < program->op + program->ops; op++) {
+        if (op->line == 0)
+            continue;
+        struct hop hop = program->hop[program->route[op->towards.route].first];
+        double *end = end_bytes[hop.axis][hop.delta < 0],
+               bytes = abs(hop.delta) * op->amount.each * op_times(op);
+        end[op->line > 0] += bytes / 2;
+        end[op->line < 0] += bytes * (1.0 / abs(op->line) - 0.5);
+    }
+    for (int i = 0; i < 2 * SLICE_AXES; i++)
+        excess_bytes[i / 2][i % 2] = fmax(end_bytes[i / 2][i % 2][0], end_bytes[i / 2][i % 2][1]);
+}
+
 /* Computes link use from link bytes. A link of the quotient stands for `orbit` links, so sums are multiplied
  * by that. */
 static void link_use(struct metrics *m, const struct program *program, const double link_bytes[], int orbit)
@@ -117,8 +134,9 @@ static void link_use(struct metrics *m, const struct program *program, const dou
     const struct slice *slice = program->slice;
     bool used[SLICE_AXES];
     program_axes(program, used);
-    double bytes = 0, frac = 0;
+    double bytes = 0, frac = 0, excess_bytes[SLICE_AXES][2];
     int links = 0;
+    find_excess(program, excess_bytes);
     for (int link = 0; link < slice_link_ids(slice); link++) {
         if (!slice_is_link(slice, link) || !used[slice_link_axis(slice, link)])
             continue;
@@ -126,8 +144,10 @@ static void link_use(struct metrics *m, const struct program *program, const dou
         links++;
         bytes += link_bytes[link];
         frac += could_s;
-        m->max_link_bytes = fmax(m->max_link_bytes, link_bytes[link]);
-        m->max_link_frac = fmax(m->max_link_frac, could_s);
+        double most_bytes =
+            link_bytes[link] + excess_bytes[slice_link_axis(slice, link)][slice_link_sign(link) < 0];
+        m->max_link_bytes = fmax(m->max_link_bytes, most_bytes);
+        m->max_link_frac = fmax(m->max_link_frac, most_bytes / slice_link_Bps(slice, link));
     }
     m->link_bytes = bytes * orbit;
     bool ran = m->time_s > 0 && links > 0;

@@ -106,6 +106,8 @@ static void dump_op(const struct program *p, int32_t o, FILE *out)
         fprintf(out, "  setup %.9g s", op->setup_s);
     if (op->memory != MEMORY_ENDS)
         fprintf(out, "  %s", memory_names[op->memory]);
+    if (op->real_frac > 0)
+        fprintf(out, "  endless %d, %.9g of it", op->line, op->real_frac);
     if (op->hbm_Bps > 0)
         fprintf(out, "  hbm %.9g B/s", op->hbm_Bps);
     if (op->times > 0 && op->times != 1)

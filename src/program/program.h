@@ -80,6 +80,10 @@ struct op {
     int32_t stage;   /* index of the collective or matmul that it belongs to */
     int32_t step;    /* which step of it, from 0 */
     int32_t first_after, afters;
+    /* SEND along lines without ends (collective_spec.endless): the share of its bytes that chips send in truth, on average; 0: all.
+     * The number n of links of a line, of which the k-th carries k of n sends, -n: n + 1 - k; 0: all are as busy. */
+    double real_frac;
+    int32_t line;
     double times; /* number of equal ops it stands for, if a loop is not written out in full; 0 means 1 */
 };
 
@@ -287,6 +291,15 @@ static inline double op_times(const struct op *op)
 {
     return op->times > 0 ? op->times : 1;
 }
+/* The share of an op's bytes that chips send in truth, on average; and those that are at no end of a line. */
+static inline double op_real_frac(const struct op *op)
+{
+    return op->real_frac > 0 ? op->real_frac : 1;
+}
+static inline double op_inner_frac(const struct op *op)
+{
+    return op_real_frac(op) + (op->line ? 0.5 / (op->line < 0 ? -op->line : op->line) : 0);
+}
 static inline double op_amount(const struct program *program, const struct op *op, int chip)
 {
     if (program->silent && op->kind == OP_COMPUTE)
@@ -302,6 +315,7 @@ int32_t program_var(const struct program *program, int32_t var, int chip);
 /* Number of (op, chip) pairs that are sends over links; total bytes that the program, or one op once, puts on
  * links. */
 int64_t program_transfers(const struct program *program);
+bool program_is_endless(const struct program *program); /* has it lines without ends? */
 double program_link_bytes(const struct program *program);
 double op_link_bytes(const struct program *program, const struct op *op);
 /* Length of the longest chain of sends over links, each of which waits for the one before. program_depths()

@@ -66,8 +66,17 @@ int64_t program_transfers(const struct program *program)
     double transfers = 0;
     for (int32_t o = 0; o < program->ops; o++)
         if (op_crosses_links(program, &program->op[o]))
-            transfers += (double)op_takers(program, &program->op[o]) * op_times(&program->op[o]);
+            transfers += (double)op_takers(program, &program->op[o]) * op_times(&program->op[o]) *
+                         op_real_frac(&program->op[o]);
     return (int64_t)transfers;
+}
+
+bool program_is_endless(const struct program *program)
+{
+    int32_t o = 0;
+    while (o < program->ops && !(program->op[o].real_frac > 0))
+        o++;
+    return o < program->ops;
 }
 
 double op_link_bytes(const struct program *program, const struct op *op)
@@ -77,7 +86,7 @@ double op_link_bytes(const struct program *program, const struct op *op)
         return 0;
     if (op->towards.table == NO_TABLE && op->amount.table == NO_TABLE)
         return (double)op_takers(program, op) * links_of(program, program->route[op->towards.route]) *
-               op->amount.each;
+               op->amount.each * op_real_frac(op);
     for (int chip = 0; chip < program->slice->chips; chip++)
         if (op_takes_part(program, op, chip))
             sum += links_of(program, op_route(program, op, chip)) * op_amount(program, op, chip);

@@ -14,7 +14,7 @@ static int time_alone(const struct module_rows *rows, const struct module_row *r
     struct lower lower = {0};
     int code = lower_init(&lower, &m->module, &m->placement, options, st);
     if (code == 0)
-        code = lower_collective_time(&lower, row->collective, -1, time_s, NULL, st);
+        code = lower_collective_time(&lower, row->collective, time_s, NULL, st);
     lower_free(&lower);
     return code;
 }

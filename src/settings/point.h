@@ -97,10 +97,15 @@ struct point_schedule {
     bool host_transfer;   /* parts: batches go through the hosts, and the loop waits for them */
 };
 
+/* Which chips are simulated: all; one of those that are alike; also of those that are nearly alike, as they lie along lines
+ * (collective_spec.endless). */
+enum fold_rule { FOLD_OFF, FOLD_ALIKE, FOLD_ON };
+
 /* How the simulation is run. */
 struct point_run {
     int engine; /* index in engine_list() */
-    bool fold, check;
+    int fold;   /* enum fold_rule */
+    bool check;
     double tolerance_frac;       /* 0: exact */
     double time_limit_s;         /* wall-clock time for a point; 0: no limit */
     uint64_t memory_limit_bytes; /* 0: the free memory of the machine, at most 4 GiB */

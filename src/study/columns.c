@@ -122,7 +122,8 @@ const struct column columns[] = {
     {REAL(left_out_frac),
      .meaning = "model: layers that are not simulated are taken to last as those that are; by what share of T these differ, times the number of those; empty: they do not differ"},
 
-    {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,"},
+    {.name = "simulated", .kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,",
+     .meaning = "chips of those that are alike: 1 of 8960; endless: or nearly alike, as long lines are taken to have no ends (--fold); empty: all chips"},
     {.kind = COLUMN_TEXT, OF(defaults), .place = 39, .heading = "by default", .spare = 1, .common = "by default %s,"},
     {.kind = COLUMN_TEXT, OF(typical_error), .place = 75, .heading = "published steps missed by",
      .common = "published steps missed by: %s,"},

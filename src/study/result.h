@@ -75,8 +75,9 @@ struct result {
         [2 *
          RESULT_WORDS]; /* of a model's step: "prefetch=0 head=on", of those that decide its time, unless given */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
-    double engines_off_frac;    /* with engine both: the difference between the two (trace.h) */
-    char fold[FOLD_TEXT];       /* "1 of 4096" chips simulated; "" if not folded */
+    double engines_off_frac; /* with engine both: the difference between the two (trace.h) */
+    char fold
+        [FOLD_TEXT]; /* "1 of 4096" chips simulated, "1 of 4096 endless": nearly alike; "" if not folded */
     char devices[RESULT_LINE];  /* of HLO text: where its devices are; "" if an option says so */
     char schedule[RESULT_LINE]; /* of parts: the order in which they work on batches */
     char rerouted[RESULT_LINE]; /* what dead links change; "" if none is dead */
