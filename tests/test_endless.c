@@ -29,7 +29,9 @@ static void lines_open(struct lines *lines, const int len[], const int n[], cons
         struct ring *ring = &lines->ring[lines->spec.rings];
         if (n[a] == 0)
             continue;
-        OKAY(ring_of_part(ring, &lines->slice, &(struct side){.axis = a, .n = n[a], .stride = stride[a]}, &st), st);
+        OKAY(
+            ring_of_part(ring, &lines->slice, &(struct side){.axis = a, .n = n[a], .stride = stride[a]}, &st),
+            st);
         lines->spec.ring[lines->spec.rings++] = ring;
     }
 }
@@ -122,7 +124,8 @@ static void all_to_alls_fill_the_middle(void)
     static const int n[][3] = {{7, 0, 0}, {0, 4, 0}, {7, 4, 0}, {7, 4, 3}, {7, 2, 0}, {7, 0, 21}};
     for (int i = 0; i < 6; i++) {
         struct lines lines;
-        lines_open(&lines, (int[]){14, 16, 21}, n[i], (int[]){1, 1, 1}, (int64_t)3 * 5 * 7 * 1995 * 7 * 385 * 16);
+        lines_open(&lines, (int[]){14, 16, 21}, n[i], (int[]){1, 1, 1},
+                   (int64_t)3 * 5 * 7 * 1995 * 7 * 385 * 16);
         struct ran real = run(&lines, "all-to-all", false), endless = run(&lines, "all-to-all", true);
         NEAR(endless.metrics.time_s, real.metrics.time_s, 0.03);
         NEAR(endless.link_bytes, real.link_bytes, 1e-9);

@@ -41,13 +41,13 @@ static const char *value_of(const struct option_row *option)
         [OPTION_TEXT] = "x",     [OPTION_FLAG] = "on",     [OPTION_COUNT] = "3",
         [OPTION_INTEGER] = "3",  [OPTION_BYTES] = "3072B", [OPTION_BANDWIDTH] = "37GBps",
         [OPTION_TIME] = "2.3us", [OPTION_FRACTION] = "0.7"};
-    static const char *const of_text[][2] = {{"dims", "Q=3"},       {"peak", "bf16=1Tflops"},
-                                             {"pairs", "0-1"},      {"pair-sizes", "uniform"},
-                                             {"axis", "x"},         {"groups", "{{0,1},{2,3}}"},
-                                             {"trip-count", "w=3"}, {"ragged", "uniform"},
-                                             {"dtype", "f32"},      {"by", "layer"},
-                                             {"algorithm", "best"}, {"collective-queue", "sparsecore"},
-                                             {"slow-chip", "0=0.7"}};
+    static const char *const of_text[][2] = {{"dims", "Q=3"},        {"peak", "bf16=1Tflops"},
+                                             {"pairs", "0-1"},       {"pair-sizes", "uniform"},
+                                             {"axis", "x"},          {"groups", "{{0,1},{2,3}}"},
+                                             {"trip-count", "w=3"},  {"ragged", "uniform"},
+                                             {"dtype", "f32"},       {"by", "layer"},
+                                             {"algorithm", "best"},  {"collective-queue", "sparsecore"},
+                                             {"slow-chip", "0=0.7"}, {"optimizer", "sgd"}};
     for (size_t i = 0; i < sizeof of_text / sizeof *of_text; i++)
         if (strcmp(option->name, of_text[i][0]) == 0)
             return of_text[i][1];

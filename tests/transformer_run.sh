@@ -55,7 +55,7 @@ grep -qx "icisim: warning: the step takes 184 GB of each chip's memory, of which
 row memory_bytes "${c1[@]}" --remat full --prefetch 1 --tokens-per-chip 65536 >/dev/null
 grep -q 'take fewer tokens at a time: --tokens-per-chip, or more --micro-batches$' "$scratch/err" ||
     { echo "tokens: $(cat "$scratch/err")"; failed=1; }
-row memory_bytes --slice 2x2x1 --mesh fsdp=4 --tokens-per-chip 4096 --remat full >/dev/null
+row memory_bytes --slice 2x2x1 --mesh fsdp=4 --tokens-per-chip 4096 --remat full --optimizer adamw >/dev/null
 grep -q 'parameters, gradients and state alone take .* share them out over more chips of fsdp or tp$' "$scratch/err" ||
     { echo "parameters: $(cat "$scratch/err")"; failed=1; }
 

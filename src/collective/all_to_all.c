@@ -177,9 +177,9 @@ static double middle_ratio(const struct walk *walk)
 {
     double most = 0, ratio = 1;
     for (int r = 0; r < walk->rings; r++) {
-        double n = walk->ring[r]->n, busy = walk->ring[r]->closed ? n / 8 : floor(n * n / 4) / n;
-        if (busy > most)
-            ratio = walk->ring[r]->closed ? 1 : busy * n / ((n * n - 1) / 6);
+        double n = walk->ring[r]->n, mean = walk->ring[r]->closed ? n / 8 : (n * n - 1) / 6 / n,
+               busy = walk->ring[r]->closed ? mean : floor(n * n / 4) / n;
+        ratio = busy > most ? busy / mean : ratio;
         most = fmax(most, busy);
     }
     return ratio;

@@ -349,9 +349,7 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
                       .memory = adds(phase) ? MEMORY_REDUCES : MEMORY_ENDS,
                       .stage = walk->stage,
                       .real_frac = endless ? 0.5 : 0,
-                      .line = !endless ? 0
-                              : gather ? direction->steps
-                                       : -direction->steps};
+                      .line = endless ? (gather ? 1 : -1) * direction->steps : 0};
     for (int t = 0; t < direction->steps; t++, send.setup_s = 0) {
         send.where = senders_at(walk, ring, direction, gather, t);
         /* The chip at position p sends chunk p + offset at step t. A gather passes on the chunk that started t steps

@@ -167,8 +167,8 @@ int lower_root(const struct lower *lower, const struct layout *layout, const str
 static bool is_endless(const struct lower *lower, const struct layout *layout, enum opcode whole)
 {
     enum { LINES_MOST = 8 };
-    bool all_alike = whole != HLO_RAGGED_ALL_TO_ALL && whole != HLO_COLLECTIVE_BROADCAST;
-    bool endless = all_alike && lower->options->endless && lower->placement->cores == 1;
+    bool endless = lower->options->endless && lower->placement->cores == 1 &&
+                   whole != HLO_RAGGED_ALL_TO_ALL && whole != HLO_COLLECTIVE_BROADCAST;
     int chips = 1;
     for (int r = 0; r < layout->rings && endless; r++) {
         const struct ring *ring = &layout->ring[r];

@@ -72,10 +72,9 @@ enum { KEY_LINES = 6 };
 struct least_key {
     double setup_s, link_Bps, hop_latency_s;
     uint64_t pairs; /* a hash */
-    int32_t whole, kind, dtype, kept, algorithm, pattern, all_to_all, ways, cores, all_cores;
+    int32_t whole, kind, dtype, simulated, algorithm, pattern, all_to_all, ways, cores, all_cores;
     int32_t line[KEY_LINES][4];
 };
-enum kept { KEPT_LEAST, KEPT_TIME }; /* bound, simulated */
 struct least_entry {
     struct least_key key;
     double in_bytes;
@@ -160,7 +159,7 @@ static int find_key(struct lower *lower, int32_t instruction, struct least_key *
 
 /* Finds an entry of the table; -1 if it has none yet, or must not have one. `entry` gets the key, `hash` its
  * hash. A simulated time is kept for the most bytes. */
-static int32_t find_kept(struct lower *lower, int32_t instruction, enum kept kept, struct least_entry *entry,
+static int32_t find_kept(struct lower *lower, int32_t instruction, bool simulated, struct least_entry *entry,
                          uint32_t *hash, struct status *st)
 {
     const struct least_table *table = lower->options->least_table;
@@ -169,11 +168,11 @@ static int32_t find_kept(struct lower *lower, int32_t instruction, enum kept kep
     *entry = (struct least_entry){.in_bytes = communication_in_bytes(lower->module, instruction)};
     if (!table || find_key(lower, instruction, &entry->key, st) <= 0)
         return -1;
-    entry->key.kept = (int32_t)kept;
+    entry->key.simulated = simulated;
     *hash = lookup_hash(0, &entry->key, sizeof entry->key) | 1;
     int32_t i = lookup_next(&table->lookup, *hash, &at);
     while (i >= 0 && (memcmp(&table->entry[i].key, &entry->key, sizeof entry->key) != 0 ||
-                      (kept == KEPT_LEAST && table->entry[i].in_bytes != entry->in_bytes)))
+                      (!simulated && table->entry[i].in_bytes != entry->in_bytes)))
         i = lookup_next(&table->lookup, *hash, &at);
     return i;
 }
@@ -196,7 +195,7 @@ static int simulate(struct lower *lower, int32_t instruction, struct least_time 
     struct least_table *table = lower->options->least_table;
     struct least_entry made;
     uint32_t hash;
-    int32_t known = find_kept(lower, instruction, KEPT_TIME, &made, &hash, st);
+    int32_t known = find_kept(lower, instruction, true, &made, &hash, st);
     const struct least_entry *entry = known < 0 ? NULL : &table->entry[known];
     if (entry && entry->in_bytes >= made.in_bytes) {
         double by = entry->in_bytes > 0 ? made.in_bytes / entry->in_bytes : 1;
@@ -227,7 +226,7 @@ static int estimate(struct lower *lower, const struct least_class *class, struct
     if (!collective->uses_ring || !lower_by_schedule(lower, class->instruction) ||
         lower->options->pattern != PATTERN_RINGS)
         return class->small ? 0 : simulate(lower, class->instruction, time, st);
-    int32_t known = find_kept(lower, class->instruction, KEPT_LEAST, &made, &hash, st);
+    int32_t known = find_kept(lower, class->instruction, false, &made, &hash, st);
     if (known >= 0)
         *time = lower->options->least_table->entry[known].time;
     if (known >= 0 || st->code < 0 || find_least(lower, class->instruction, collective, &made.time, st) < 0)

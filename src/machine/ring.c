@@ -23,11 +23,6 @@ struct edge {
     struct hop hop;
 };
 
-static bool same_hop(struct hop a, struct hop b)
-{
-    return a.axis == b.axis && a.delta == b.delta;
-}
-
 static int measure_edge(const struct slice *slice, int from, int to, struct edge *edge, struct status *st)
 {
     struct minimal_route minimal[MINIMAL_ROUTES];
@@ -61,7 +56,7 @@ static int measure_ring(const struct slice *slice, const int32_t chip[], int gro
                 return st->code;
             if (most->links == 0)
                 most->hop = one.hop;
-            else if (!same_hop(one.hop, most->hop))
+            else if (memcmp(&one.hop, &most->hop, sizeof one.hop) != 0)
                 most->hop = (struct hop){0};
             most->links = one.links > most->links ? one.links : most->links;
             most->built_links = one.built_links > most->built_links ? one.built_links : most->built_links;
@@ -188,8 +183,8 @@ static int order_groups(struct ring *ring, const struct slice *slice, const int3
         ring->closed = closed && !ring->broken;
         ring->edge_links = edge[0].links;
         ring->step_axis = edge[0].hop.axis;
-        ring->step_delta =
-            listed == chips && (!closed || same_hop(edge[0].hop, edge[1].hop)) ? edge[0].hop.delta : 0;
+        bool alike = !closed || memcmp(&edge[0].hop, &edge[1].hop, sizeof edge[0].hop) == 0;
+        ring->step_delta = listed == chips && alike ? edge[0].hop.delta : 0;
         ring->closing_links = edge[1].links;
         ring->overlap = 1;
     }

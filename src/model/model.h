@@ -92,6 +92,7 @@ struct model_size {
     struct memory_tensor largest[REMATS][MEMORY_LARGEST];
     /* with --shard-optimizer dp; with --optimizer adafactor */
     double sharded_state_bytes, factored_state_bytes;
+    bool factored; /* the optimizer is adafactor */
 };
 
 /* Options of a run besides its point. Zeroed: the whole step, for its time. */

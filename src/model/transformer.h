@@ -154,6 +154,9 @@ struct weight transformer_weight(const struct transformer *t, enum weight_id id)
  * 1804.04235, without a first moment) has sums of the second by rows and by columns for a matrix, and the moment
  * itself for a vector; SGD has none. */
 double transformer_state_bytes(const struct transformer *t, enum weight_id id);
+/* AdamW; Adafactor where parameters, gradients, copies and AdamW's state are more than all devices have room for, were they
+ * shared out over them. */
+enum optimizer transformer_optimizer(const struct transformer *t, double hbm_bytes);
 
 /* The tokens of a micro-batch on the devices of one group of tp. */
 int64_t transformer_local_tokens(const struct transformer *t);

@@ -238,6 +238,15 @@ static void put_head(const struct transformer *t, struct peak *peak)
         tokens * ceil((double)t->vocabulary / part_size(&t->tp, t)) * of_type, "logits");
 }
 
+enum optimizer transformer_optimizer(const struct transformer *t, double hbm_bytes)
+{
+    double each = dtype_info(t->params)->bytes + dtype_info(t->gradients)->bytes +
+                  2 * dtype_info(t->state)->bytes + (t->params != t->compute ? type_bytes(t) : 0);
+    double bytes = each * transformer_parameters(t, true) / axes_devices(&t->axes);
+    bool over = hbm_bytes > 0 && memory_fit(bytes, hbm_bytes) == MEMORY_OVER;
+    return over ? OPTIMIZER_ADAFACTOR : OPTIMIZER_ADAMW;
+}
+
 static double all_state_bytes(const struct transformer *t)
 {
     double sum = 0;
@@ -274,6 +283,7 @@ void transformer_size(const struct transformer *t, int ahead, struct model_size 
     factored.optimizer = OPTIMIZER_ADAFACTOR;
     size->sharded_state_bytes = all_state_bytes(&sharded);
     size->factored_state_bytes = all_state_bytes(&factored);
+    size->factored = t->optimizer == OPTIMIZER_ADAFACTOR;
     double with = (double)transformer_layers_with(t, WEIGHT_ROUTER);
     double forward = ((double)t->layers - with) * transformer_block_flops(t, false);
     forward += with > 0 ? with * transformer_block_flops(t, true) : 0;

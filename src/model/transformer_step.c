@@ -315,6 +315,8 @@ static int build(const struct front_source *source, struct model *model, struct 
     const struct point *point = source->point;
     if (transformer_read(source, &t, st) < 0)
         return st->code;
+    if (point->work.optimizer == CHOICE_OPEN)
+        t.optimizer = transformer_optimizer(&t, model->options.hbm_bytes);
     t.sharded = t.sharded && !model->options.numbers && axis_list_size(&t.dp, &t.axes) > 1;
     if (model->options.numbers)
         t.gathered = t.multiplied = t.compute;

@@ -132,8 +132,7 @@ static void print_left_out(const struct result result[], int results, FILE *out)
     }
     if (endless)
         fputs("# endless: long lines of chips are walked as if they had no ends, so that their chips are "
-              "alike: most times are "
-              "within 0.3 % of those with --fold alike\n",
+              "alike: most times are within 0.3 % of those with --fold alike\n",
               out);
     if (most_frac > 0)
         fprintf(out,

@@ -203,6 +203,7 @@ void point_init(struct point *point)
                             .machine.matmul_efficiency = NAN,
                             .machine.launch_overhead_s = NAN,
                             .machine.profile = CHOICE_OPEN,
+                            .work.optimizer = CHOICE_OPEN,
                             .machine.twist = CHOICE_OPEN,
                             .schedule.ring = CHOICE_OPEN,
                             .schedule.collective_queue = CHOICE_OPEN,

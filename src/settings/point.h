@@ -41,7 +41,7 @@ struct point_work {
     bool as_written;             /* modules: an all-reduce with a slice is not made a reduce-scatter */
     int layers, tokens_per_chip; /* transformers; 0: not given */
     bool head;                   /* transformers: simulate embedding, logits and loss, too */
-    int optimizer;               /* transformers: enum optimizer */
+    int optimizer;               /* transformers: enum optimizer, or CHOICE_OPEN */
     int shard_optimizer;         /* transformers: its state is replicated along dp, or (1) sharded */
 };
 

@@ -30,7 +30,7 @@ static void print_spent(const struct time_breakdown *spent, char *text, size_t r
 }
 
 /* "prefetch=0 head=on": the values that decide what a step counts and recomputes, of options that are not given. */
-static void print_defaults(const struct point *point, char *text, size_t room)
+static void print_defaults(const struct point *point, bool factored, char *text, size_t room)
 {
     static const char *const deciding[] = {"prefetch", "head", "elementwise", "remat"};
     *text = '\0';
@@ -38,6 +38,8 @@ static void print_defaults(const struct point *point, char *text, size_t room)
         if (!option_is_given(point, deciding[i]))
             text_add(text, room, "%s%s=%s", *text ? " " : "", deciding[i],
                      option_by_name(deciding[i])->fallback);
+    if (factored && !option_is_given(point, "optimizer"))
+        text_add(text, room, "%soptimizer=adafactor", *text ? " " : "");
 }
 
 /* "with --remat full it takes 8 GB": the first kind of recomputation from `first` on that fits with this much state.
@@ -95,7 +97,7 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
         return code;
     RESULT_PUT(result->dtype, dtype_info((enum dtype_id)dtype)->name);
     RESULT_PUT(result->remat, pass_remat_name(model->remat));
-    print_defaults(job->point, result->defaults, sizeof result->defaults);
+    print_defaults(job->point, size->factored, result->defaults, sizeof result->defaults);
     result->memory_bytes = model_memory_bytes(size, model->remat);
     result->tokens_per_s = size->tokens / result->time_s;
     result->usd_per_Mtoken = m->chip_hour_usd * job->machine.slice.chips / 3600. / result->tokens_per_s * 1e6;
