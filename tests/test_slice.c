@@ -230,6 +230,37 @@ static void says_what_cannot_be_reached(void)
     slice_free(&slice);
 }
 
+/* Groups of 3 chips on 5x7, listed by their numbers (7 x + y), against the first of them, (1,1) (2,1) (1,3). */
+static void groups_are_moved(void)
+{
+    static const struct {
+        int32_t chip[3];
+        bool moved;
+    } of[] = {
+        {{8, 15, 10}, true},   /* itself */
+        {{18, 25, 20}, true},  /* (2,4) (3,4) (2,6): the highest y */
+        {{19, 26, 21}, false}, /* (2,5) (3,5) (3,0): past the end of y, though numbers are as far apart */
+        {{7, 14, 9}, true},    /* (1,0) (2,0) (1,2): the lowest */
+        {{21, 28, 23}, true},  /* (3,0) (4,0) (3,2): the highest x */
+        {{8, 10, 15}, false},  /* another order */
+        {{9, 16, 12}, false}}; /* another shape */
+    struct slice slice = make("5x7", no_wrap);
+    struct status st = {0};
+    struct extent extent = slice_extent(&slice, of[0].chip, 3);
+    CU_ASSERT(extent.low[0] == 0 && extent.high[0] == 1 && extent.low[1] == 0 && extent.high[1] == 2);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        CU_ASSERT_EQUAL(slice_is_moved(&slice, of[0].chip, of[i].chip, 3, &extent), of[i].moved);
+    struct extent back = slice_extent(&slice, (int32_t[]){10, 15, 8}, 3); /* from (1,3) on */
+    CU_ASSERT(back.low[0] == 0 && back.high[0] == 1 && back.low[1] == -2 && back.high[1] == 0);
+    CU_ASSERT(
+        !slice_is_moved(&slice, (int32_t[]){10, 15, 8}, (int32_t[]){15, 20, 13}, 3, &back)); /* y = 1 - 2 */
+    CU_ASSERT(slice_is_moved(&slice, (int32_t[]){10, 15, 8}, (int32_t[]){16, 21, 14}, 3, &back));
+    OKAY(slice_kill_link(&slice, slice_link(&slice, 30, 0, -1), &st), st);
+    CU_ASSERT(
+        !slice_is_moved(&slice, of[0].chip, of[1].chip, 3, &extent)); /* dead links make distances differ */
+    slice_free(&slice);
+}
+
 SUITE("slice", TEST(shapes_print_back), TEST(chips_have_coordinates), TEST(counts_links), TEST(cuts_planes),
       TEST(links_have_speeds_of_their_own), TEST(takes_the_shorter_way), TEST(ways_lead_there),
-      TEST(routes_go_round_dead_links), TEST(says_what_cannot_be_reached))
+      TEST(routes_go_round_dead_links), TEST(says_what_cannot_be_reached), TEST(groups_are_moved))

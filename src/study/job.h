@@ -32,7 +32,8 @@ unsigned workload_kind(const char *op);
 
 /* Options of a job besides its point; zeroed: all results, of the whole program. */
 struct job_options {
-    /* A few of a model's equal layers may stand for all, as long as their times are the same, or nearly (lower.h). */
+    /* A few of a model's equal layers may stand for all, as long as their times are the same, or nearly (lower.h); and chips on
+     * long lines may be taken to be alike (--fold on). */
     bool few_layers;
     /* If the time is above this, nothing else is found out, and it may be found with too few layers and trips of loops
      * (result.rough); 0: none. */

@@ -57,6 +57,8 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
 {
     const struct point *point = job->point;
     int code = module_options(point, job->machine.chip, &m->options, st);
+    m->options.endless =
+        job->options.few_layers && point->run.fold == FOLD_ON && engine_list()[point->run.engine]->folds;
     m->options.least = job->options.least;
     m->options.least_table = job->options.least_table ? job->options.least_table : &m->own_table;
     if (m->of_model)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "engine/engine.h"
 #include "hlo/ragged_rows.h"
 #include "settings/option.h"
 
@@ -90,8 +89,6 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
                                       .setup_s = chip->setup_s,
                                       .contention_frac = chip->contention_frac,
                                       .unroll = point->schedule.unroll,
-                                      .endless = point->run.fold == FOLD_ON &&
-                                                 engine_list()[point->run.engine]->folds,
                                       .products_only = !point->machine.elementwise,
                                       .branch = point->work.branch,
                                       .ragged_uniform = point->work.ragged != NULL};
