@@ -13,10 +13,10 @@
  *             of what ops take: its mean over all chips is not below the path with mean times, and the longest is not below the mean.
  *             Permutes send alike on all chips, or count for nothing. Chips of several devices have no bound.
  *   estimate  of a layout: what the collective takes there by itself, simulated; where that would begin with a search for the
- *             shares of rings, its lower bound (collective_least_s()). What is known of more bytes is scaled. Where all chips do the same at the same time, the step then takes what
- *             it takes. Elsewhere collectives get in each other's way, and the step takes longer; or a chip that is done with its part
- *             of one begins what follows, and links carry bytes of both at once. Two things that run at once are looked at: permutes of
- *             a loop that go to and fro, and the HBM that a collective takes of the computes beside it.
+ *             shares of rings, its lower bound (collective_least_s()). What is known of more bytes is scaled. Where all chips do
+ *             the same at the same time, the step then takes what it takes. Elsewhere collectives get in each other's way, and the
+ *             step takes longer; or a chip that is done with its part of one begins what follows, and links carry bytes of both at
+ *             once. Of what runs at once only the HBM is looked at that a collective takes of the computes beside it.
  *
  * Units: seconds. Errors: status.h. Ownership: the caller's structs, freed with their _free(), safe when zeroed; the lowering is
  * borrowed.

@@ -248,7 +248,7 @@ static int run_once(struct job *job, enum record record, const struct engine_lim
     if (run->timing.fold.orbit > 1)
         fold_print(&run->timing.fold, run->result.fold);
     if (program_is_endless(&job->program))
-        strncat(run->result.fold, " endless", sizeof run->result.fold - strlen(run->result.fold) - 1);
+        text_add(run->result.fold, sizeof run->result.fold, *run->result.fold ? " endless" : "endless");
     if (code == 0 && engine == engine_fastest())
         code = budget_run(job->point, run->timing.program, st);
     return code < 0 ? code : run_program(job, record, run, again, st);
