@@ -154,7 +154,7 @@ def test_rows_without_an_answer(show, tmp_path):
     page = show(tmp_path / "n.html")
     assert "the spec profile has no peak rate for f64; give one, such as --peak f64=100Tflops" in page.inner_text("#answer")
     assert page.locator("tbody tr").count() == 2 and "fsdp=4,tp=16" in page.inner_text("tbody")
-    step = ("run", "workloads/llama-8b.yaml", "--chip", "v5e", "--slice", "2x2", "--mesh", "fsdp=4")
+    step = ("run", "workloads/llama-8b.yaml", "--chip", "v5e", "--slice", "2x2", "--mesh", "fsdp=4", "--optimizer", "adamw")
     icisim.program(*step, "--html", tmp_path / "o.html")
     assert "but needs 37.01 GB of memory, which a chip does not have" in show(tmp_path / "o.html").inner_text("#answer")
 
