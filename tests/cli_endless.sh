@@ -20,16 +20,16 @@ compare() { # the share of time that may differ, chips simulated of each, argume
     python3 - "$most" "$chips" "$scratch"/{on,alike}.csv <<'PY' || { echo "endless: $*"; failed=1; }
 import csv, sys
 on, alike = (next(csv.DictReader(open(name))) for name in sys.argv[3:])
-off = {name: float(on[name]) / float(alike[name]) - 1 for name in ("time_s", "compute_s", "comm_s", "max_link_frac", "mean_link_frac", "transfers")}
+off = {name: float(on[name]) / float(alike[name]) - 1 for name in ("time_s", "compute_s", "comm_s", "max_link_frac", "mean_link_frac", "transfers", "steps")}
 of = [on["simulated"], alike["simulated"]]
 assert of == [chips + " of " + of[1].split()[-1] + (" endless" if i == 0 else "") for i, chips in enumerate(sys.argv[2].split("/"))], of
 assert abs(off["time_s"]) < float(sys.argv[1]), off
 assert abs(off["comm_s"]) < 0.03 and abs(off["compute_s"]) < 0.01, off
 assert abs(off["max_link_frac"]) < 0.01 and abs(off["mean_link_frac"]) < 0.01, off
-assert on["steps"] == alike["steps"] and abs(off["transfers"]) < 0.05, (on["steps"], alike["steps"], off)
+assert abs(off["steps"]) < 0.05 and abs(off["transfers"]) < 0.05, off
 PY
 }
-compare 0.02 2/32 --chip v5p --slice 8x8x8 --mesh dp=x:2*z:2,fsdp=x:4*y:4*z:4,tp=y:2 --layers 3 --prefetch 1
+compare 0.01 2/128 --chip v5p --slice 16x16x16 --mesh dp=x:2*y:2*z:8,fsdp=x:8*y:8,tp=z:2 --layers 3 --prefetch 1
 compare 0.002 1/112 --chip v5p --slice 16x20x28 --mesh dp=x:4*y:5*z:4,fsdp=x:4*y:4*z:7,tp=1 --layers 3
 compare 0.006 1/64 --chip v4 --slice 8x8x8 --mesh dp=x:2*y:2*z:2,fsdp=x:4*y:4*z:4,tp=1 --layers 3 --remat full --prefetch 1
 

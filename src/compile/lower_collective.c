@@ -163,7 +163,7 @@ int lower_root(const struct lower *lower, const struct layout *layout, const str
 }
 
 /* Are the lines of a collective of which all chips do the same so long, together, that it is worth it, and fit to be walked as if
- * they had no ends? */
+ * they had no ends? Not those with steps of several links: what is in excess there shares links with collectives between. */
 static bool is_endless(const struct lower *lower, const struct layout *layout, enum opcode whole)
 {
     enum { LINES_MOST = 8 };
@@ -174,7 +174,8 @@ static bool is_endless(const struct lower *lower, const struct layout *layout, e
         const struct ring *ring = &layout->ring[r];
         bool line = ring->n > 2 && !ring->closed;
         chips *= line ? ring->n : 1;
-        endless = ring->step_delta != 0 && (!line || lower->placement->slice->wrap[ring->step_axis]);
+        endless = line ? ring->step_delta == 1 && lower->placement->slice->wrap[ring->step_axis]
+                       : ring->step_delta != 0;
     }
     return endless && chips > LINES_MOST;
 }
