@@ -95,9 +95,9 @@ struct collective_spec {
     /* The buffers to use; those below 0 are made and filled in. NULL: it makes its own. */
     struct collective_buffers *buffers;
     bool timing_only; /* no buffers, no payloads */
-    /* With timing_only: lines of more than two chips are walked as if they had no ends, where they are not closed (uni). Every chip then sends in every step, as
-     * the one at an end does, so that chips are alike; its op says what is in excess. All rings have a step_delta, and lines lie
-     * along parts of axes that wrap. */
+    /* With timing_only: lines of more than two chips that are not closed (uni) are walked as if they had no ends. Every chip
+     * then sends in every step, as the one at an end does, so that chips are alike; its op says what is in excess. All rings
+     * have a step_delta, and lines lie along parts of axes that wrap. */
     bool endless;
     /* Several rings: stages are only the numbers of the rings with which the parts of their ops start */
     bool stages_are_parts;

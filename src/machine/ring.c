@@ -48,8 +48,9 @@ static int measure_ring(const struct slice *slice, const int32_t chip[], int gro
     struct extent extent = slice_extent(slice, chip, n);
     edge[0] = edge[1] = (struct edge){0};
     for (const int32_t *group = chip; group < chip + groups * n; group += n) {
-        int steps = group != chip && slice_is_moved(slice, chip, group, n, &extent) ? 0 : n;
-        for (int i = 0; i < steps; i++) {
+        if (group != chip && slice_is_moved(slice, chip, group, n, &extent))
+            continue;
+        for (int i = 0; i < n; i++) {
             bool closes = i == n - 1;
             struct edge one, *most = &edge[closes];
             if (measure_edge(slice, group[i], group[closes ? 0 : i + 1], &one, st) < 0)

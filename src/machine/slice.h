@@ -157,7 +157,6 @@ static inline double slice_chip_frac(const struct slice *slice, int chip)
  * the axis. */
 int slice_ring(const struct slice *slice, int axis);
 
-/* Is the axis straight: a ring or a line of its own chips only, whose shortest routes stay on it? */
 /* How far the chips of a group lie from its first one, on each axis. */
 struct extent {
     int low[SLICE_AXES], high[SLICE_AXES];
@@ -168,6 +167,7 @@ struct extent slice_extent(const struct slice *slice, const int32_t group[], int
 bool slice_is_moved(const struct slice *slice, const int32_t first[], const int32_t group[], int n,
                     const struct extent *extent);
 
+/* Is the axis straight: a ring or a line of its own chips only, whose shortest routes stay on it? */
 bool slice_is_straight(const struct slice *slice, int axis);
 
 /* The symmetries of the slice without defects: the image of a chip when all chips move by a signed

@@ -9,13 +9,6 @@ void program_init(struct program *program, const struct slice *slice)
     *program = (struct program){.slice = slice};
 }
 
-static void free_buffers(struct program *program)
-{
-    for (int32_t i = 0; i < program->buffers; i++)
-        free(program->buffer[i].ragged);
-    program->buffers = 0;
-}
-
 void program_free(struct program *program)
 {
     for (int32_t i = 0; i < program->masks; i++)
@@ -24,7 +17,8 @@ void program_free(struct program *program)
         free(program->index_table[i]);
     for (int32_t i = 0; i < program->amount_tables; i++)
         free(program->amount_table[i]);
-    free_buffers(program);
+    for (int32_t i = 0; i < program->buffers; i++)
+        free(program->buffer[i].ragged);
     free(program->op);
     free(program->after);
     free(program->route);

@@ -220,7 +220,7 @@ const struct option_row option_table[] = {
      .excludes = {"draws"}, .doc = "event, simgrid (the second opinion), or both, which must agree to 1e-9"},
     {.name = "fold", .argument = "NAME", .fallback = "on", .kind = OPTION_CHOICE, OF_ENGINE(fold),
      .values = "off alike on", .commands = FOR_POINTS, .ops = ON_ANY, .needs = {"engine", "event"}, .excludes = {"draws"},
-     .doc = "event engine: simulate one chip of those that are alike; on: of models and HLO text also along lines of more than 8 neighbours, as if they had no ends, where no single ops are shown; alike: exactly; off: all chips"},
+     .doc = "event engine: simulate one chip of those that are alike; on: of models and HLO text also along lines of more than 8 neighbours, as if they had no ends, unless all ops are shown (--steps, --trace-window all); alike: exactly; off: all chips"},
     {.name = "check", SWITCH, OF_ENGINE(check), .commands = FOR_POINTS, .ops = ON_ANY,
      .excludes = {"tolerance", "draws"}, .doc = "check the invariants of program and trace, too"},
     {.name = "tolerance", .argument = "1e-2", .kind = OPTION_FRACTION, OF_ENGINE(tolerance_frac),
